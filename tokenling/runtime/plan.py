@@ -1,0 +1,56 @@
+"""What is asked of a lane, and what comes back: plain values, no ONNX Runtime here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+StopReason = Literal["eos", "newline", "length", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """`temperature_milli` 0 is greedy; `seed` is below 2^53; `top_p_milli` 1000 keeps all."""
+
+    temperature_milli: int
+    top_k: int
+    top_p_milli: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class DecodePlan:
+    """One generation, whole: the same plan on the same brain gives the same tokens.
+
+    `stops` are texts that end it (the stop itself is not part of the text); `constraint` holds the legal closed tags,
+    masked in once `[` opens, empty for none; `insertions` maps a tag to the token ids appended when it closes.
+    """
+
+    prompt_ids: tuple[int, ...]
+    max_new: int
+    sampling: Sampling
+    stops: tuple[str, ...]
+    constraint: tuple[str, ...] = ()
+    insertions: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    insertions_max: int = 3
+    prefill_chunk: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A tag branch point: at `step`, what each legal continuation weighed, in millionths of the legal mass."""
+
+    step: int
+    shares_ppm: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What a lane wrote. `token_ids` holds generated ids only; inserted ids are reproducible from the plan."""
+
+    token_ids: tuple[int, ...]
+    text: str
+    stop: StopReason
+    insertions_used: tuple[str, ...]
+    prefill_ms: float
+    decode_ms: float
+    choices: tuple[Choice, ...] = ()
