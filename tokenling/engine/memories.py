@@ -10,8 +10,8 @@ _PLAIN = frozenset(
     (
         "that", "this", "with", "from", "your", "have", "they", "their", "them", "what", "when", "where", "which",
         "like", "likes", "loves", "love", "very", "much", "will", "would", "about", "there", "here", "name", "owner",
-        "then", "than", "just", "into", "over", "some", "been", "were", "does", "doing", "make", "made", "today", "and", "the",
-        "you", "are", "for", "his", "her", "its", "not", "was", "has", "can", "how", "our", "but",
+        "then", "than", "just", "into", "over", "some", "been", "were", "does", "doing", "make", "made", "today",
+        "and", "the", "you", "are", "for", "his", "her", "its", "not", "was", "has", "can", "how", "our", "but",
     )
 )  # fmt: skip
 """Words that tell nothing by themselves."""
