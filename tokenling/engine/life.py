@@ -175,6 +175,7 @@ def live_span(state: State, until: int) -> State:
     local = local_minute(state.hosting.time_zone, first)
     if local // 60 != state.local_hour:
         state = _entered_hour(state, first, local)
+        until = first  # what a new hour changes is visible at its first minute: `due_ms` wants to see it
     last = min(until, _span_end(state, first, local))
     body = state.body
     meters = (
