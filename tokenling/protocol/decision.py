@@ -33,24 +33,24 @@ def _receipt(record: Record, event: OwnerOperation, found: StoredOperation | Non
         return None
     assert found.operation_id == event.operation.operation_id, "the receipt is the one that was asked for"
     if not hmac.compare_digest(found.digest, event.operation.digest):
-        raise Refused(RefusalCode.OPERATION_REUSED, epoch=record.epoch, pet_status=record.status)
+        raise Refused(RefusalCode.OPERATION_REUSED, record)
     return Replay(found)
 
 
 def _check_epoch(record: Record, epoch: int) -> None:
     if epoch != record.epoch:
-        raise Refused(RefusalCode.STALE_EPOCH, epoch=record.epoch, pet_status=record.status)
+        raise Refused(RefusalCode.STALE_EPOCH, record)
 
 
 def _check_revision(record: Record, revision: int) -> None:
     if revision != record.revision:
-        raise Refused(RefusalCode.STALE_REVISION, epoch=record.epoch, pet_status=record.status)
+        raise Refused(RefusalCode.STALE_REVISION, record)
 
 
 def _apply(held: Held, record: Record | None, event: Event, now_ms: int) -> Decision:
     rule = TABLE[type(event)][state_of(held)]
     if not isinstance(rule, Rule):
-        raise Refused(rule, epoch=record and record.epoch, pet_status=record and record.status)
+        raise Refused(rule, record)
     for guard in rule.guards:
         guard(record, event, now_ms)
     after = rule.change(record, event, now_ms)

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from tokenling.protocol.record import Status
+from tokenling.protocol.record import Record, Status
 
 
 class RefusalCode(StrEnum):
@@ -55,10 +55,10 @@ class Refused(Exception):  # noqa: N818 - the contract of docs/architecture.md n
     message names the code and what it means: never a save, a key or an operation's content.
     """
 
-    def __init__(self, code: RefusalCode, *, epoch: int | None = None, pet_status: Status | None = None) -> None:
+    def __init__(self, code: RefusalCode, record: Record | None = None) -> None:
         super().__init__(f"{code}: {MEANINGS[code]}")
         self.code = code
         self.detail = MEANINGS[code]
-        self.epoch = epoch
-        self.pet_status = pet_status
+        self.epoch: int | None = None if record is None else record.epoch
+        self.pet_status: Status | None = None if record is None else record.status
         self.http_status = HTTP_STATUS[code]

@@ -68,10 +68,6 @@ def _there(record: Record | None) -> Record:
     return record
 
 
-def _refuse(code: RefusalCode, record: Record | None) -> Refused:
-    return Refused(code, epoch=record and record.epoch, pet_status=record and record.status)
-
-
 # Guards: their first lines are the words of docs/protocol.md.
 
 
@@ -91,7 +87,7 @@ def room_left(record: Record | None, event: ev.Event, now_ms: int) -> None:
 def epoch_has_room(record: Record | None, event: ev.Event, now_ms: int) -> None:
     """the epoch keeps fewer than its most operation ids, else `epoch_full`"""
     if _there(record).operations >= OPERATIONS_MAX:
-        raise _refuse(RefusalCode.EPOCH_FULL, record)
+        raise Refused(RefusalCode.EPOCH_FULL, record)
 
 
 def right_device(record: Record | None, event: ev.Event, now_ms: int) -> None:
@@ -100,13 +96,13 @@ def right_device(record: Record | None, event: ev.Event, now_ms: int) -> None:
     assert isinstance(event, ev.Activate | ev.Park), "only a transfer names a device"
     takeover = isinstance(event, ev.Activate) and event.takeover
     if wanted is not None and wanted != event.device_id and not takeover:
-        raise _refuse(RefusalCode.OTHER_DEVICE, record)
+        raise Refused(RefusalCode.OTHER_DEVICE, record)
 
 
 def waited_long(record: Record | None, event: ev.Event, now_ms: int) -> None:
     """it was prepared at least 24 h ago, else `not_due`"""
     if now_ms - _there(record).prepared_at_ms < PREPARED_KEPT_MS:
-        raise _refuse(RefusalCode.NOT_DUE, record)
+        raise Refused(RefusalCode.NOT_DUE, record)
 
 
 # Changes: the record that follows. Each written one has the next revision, so that every write is fenced.
