@@ -198,6 +198,12 @@ def restored(record: Record | None, event: ev.Event, now_ms: int) -> Record:
     )
 
 
+def rebrained(record: Record | None, event: ev.Event, now_ms: int) -> Record:
+    """the new brain, the save rewritten for it"""
+    wish = _as(event, ev.Rebrain)
+    return replace(_next(record, now_ms), brain_id=wish.brain_id, save=wish.save)
+
+
 # Effects.
 
 
@@ -306,4 +312,11 @@ TABLE: Mapping[type[ev.Event], Mapping[State, Rule | RefusalCode]] = {
     ev.Delete: _NOT_FOUND | dict.fromkeys((State.PREPARED, State.ACTIVE, State.PARKED, State.QUARANTINED), _DELETE),
     ev.Expire: _ONLY_PREPARED | {State.PREPARED: Rule(State.ABSENT, gone, (drop,), (waited_long,))},
     ev.Restore: _NOT_FOUND | dict.fromkeys((State.PREPARED, State.ACTIVE, State.PARKED, State.QUARANTINED), _RESTORE),
+    ev.Rebrain: _NOT_FOUND
+    | {
+        State.PREPARED: Rule(State.PREPARED, rebrained, (write,)),
+        State.ACTIVE: Rule(State.ACTIVE, rebrained, (write,)),
+        State.PARKED: RefusalCode.NOT_ACTIVE,
+        State.QUARANTINED: RefusalCode.QUARANTINED,
+    },
 }
