@@ -56,7 +56,7 @@ class FailureCode(StrEnum):
     SQLITE = "sqlite"
 
 
-class StoreFailed(StoreError):  # noqa: N818 - the brief word of docs/store.md
+class StoreFailed(StoreError):  # noqa: N818 - like its neighbours
     """The call did not succeed below the store, and nothing of it may be taken as done.
 
     Repeating it (with the same operation id) is safe: after a failing disk a commit may turn out to have been kept.
