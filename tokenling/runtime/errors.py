@@ -24,7 +24,7 @@ class BrainRefused(BrainError):  # noqa: N818 - a contract name
 
 
 class GenerationRefused(BrainError):  # noqa: N818 - a contract name
-    """A request cannot be asked of this brain: it does not fit or is malformed. Nothing ran; a retry fares no better."""
+    """A request cannot be asked of this brain: it does not fit or is malformed. Nothing ran; a retry fails too."""
 
 
 class LaneFailed(BrainError):  # noqa: N818 - a contract name

@@ -103,7 +103,7 @@ def kept(sums: Integers, top_p_milli: int) -> int:
 
 
 def _is_near(edges: tuple[int, int], total: int, draw: int, temperature_milli: int) -> bool:
-    """Whether an edge q of the chosen interval could cross the draw: a logit change c moves q by at most 2c/T q(1-q)."""
+    """Whether an edge q of the chosen interval could cross the draw: a change c of logits moves q by 2c/T q(1-q)."""
     at = draw / 2**64
     reach = 2 * NEAR_TIE_LOGIT * 1000 / temperature_milli
     low, high = edges[0] / total, edges[1] / total
