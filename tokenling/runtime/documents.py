@@ -16,6 +16,14 @@ class JsonRefused(ValueError):  # noqa: N818 - named like its siblings
 
 def parse_object(data: bytes) -> JsonObject:
     """The one JSON object that `data` holds, as UTF-8. Raises `JsonRefused`."""
+    value = parse_value(data)
+    if not isinstance(value, Mapping):
+        raise JsonRefused(f"a JSON {type(value).__name__}, not an object")
+    return value
+
+
+def parse_value(data: bytes) -> JsonValue:
+    """The one JSON value that `data` holds, as UTF-8. Raises `JsonRefused`."""
     try:
         value: JsonValue = json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except JsonRefused:
@@ -26,8 +34,6 @@ def parse_object(data: bytes) -> JsonObject:
         raise JsonRefused("nesting that is too deep") from None
     except ValueError as error:
         raise JsonRefused(f"JSON that does not parse at character {getattr(error, 'pos', '?')}") from None
-    if not isinstance(value, Mapping):
-        raise JsonRefused(f"a JSON {type(value).__name__}, not an object")
     return value
 
 

@@ -19,7 +19,7 @@ from typing import TypeAlias
 from tokenling.runtime.config import ModelConfig
 from tokenling.runtime.errors import BrainRefused
 
-Axis: TypeAlias = "int | str | None"
+Axis: TypeAlias = int | str | None
 """A fixed size, or a symbolic one."""
 
 INTEGERS = {"tensor(int32)": "int32", "tensor(int64)": "int64"}

@@ -15,8 +15,8 @@ from tokenling.runtime.errors import LaneFailed
 from tokenling.runtime.exp2_table import EXP2_TABLE
 from tokenling.runtime.plan import Sampling
 
-Logits: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float32]]"
-Integers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
+Logits: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float32]]
+Integers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 WEIGHT_ONE = 2**32
 """The weight of the greatest logit."""
@@ -127,7 +127,7 @@ def could_choose(logits: Logits, sampling: Sampling, step: int, token: int) -> b
     return _interval_holds(values, own, sampling, draw64(sampling.seed, step) / 2**64)
 
 
-def _interval_holds(values: "np.ndarray[tuple[int], np.dtype[np.float64]]", own: float, s: Sampling, at: float) -> bool:
+def _interval_holds(values: np.ndarray[tuple[int], np.dtype[np.float64]], own: float, s: Sampling, at: float) -> bool:
     """Whether the widest interval that a token at `own` could get holds the draw `at`."""
     change, scale = NEAR_TIE_LOGIT, 1000 / s.temperature_milli
     ordered = -np.sort(-values)[: s.top_k or None]
