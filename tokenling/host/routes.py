@@ -185,7 +185,7 @@ def owner_of(pet_id: str) -> bytes:
     """The key's hash. An id that cannot be a pet's gets the answer of a pet that is not there."""
     key_hash = request_key_hash()
     if not is_pet_id(pet_id):
-        raise ApiError(404, "not_found", "There is no such pet for this key.")
+        raise ApiError(404, "not_found", "There is no such pet here, or the key is not its own.")
     return key_hash
 
 
