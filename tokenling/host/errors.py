@@ -44,6 +44,7 @@ CODES: Mapping[str, Code] = {
     "invalid_command": Code(422, "The command is not one of the engine's; `path` names the first wrong field."),
     "invalid_envelope": Code(422, "A field around the command or save is wrong or unknown; `path` names it."),
     "invalid_save": Code(422, "The save was refused by the engine; `path` names the first wrong field."),
+    "too_many_uploads": Code(429, "The host takes in as many large bodies as it may hold."),
     "too_many_waits": Code(429, "Too many requests of this pet, or of the host, are waiting already."),
     "head_too_large": Code(431, "The request line and headers are larger than 16 KiB."),
     "internal": Code(500, "A fault of the host's own. Repeating the same operation id is safe."),
