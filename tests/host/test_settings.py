@@ -45,7 +45,7 @@ def test_the_required_settings_are_enough_and_the_rest_have_the_seeds_defaults(g
         numerics="exact",
         cpu_lanes=1,
         enrol_code=None,
-        allowed_hosts=(),
+        allowed_hosts=None,
     ) == (read_settings(good, cores=8).settings)
 
 
@@ -134,6 +134,9 @@ REFUSED = [
     ("ALLOWED_HOSTS", "*"),
     ("ALLOWED_HOSTS", "https://pets.example"),
     ("ALLOWED_HOSTS", "pets.example/"),
+    ("ALLOWED_HOSTS", "pets.example:443"),
+    ("ALLOWED_HOSTS", "::1"),
+    ("ALLOWED_HOSTS", "[10.0.0.1]x"),
     ("ALLOWED_HOSTS", "pets example"),
     ("METRICS_LISTEN", "127.0.0.1:9100"),
     ("TRUSTED_PROXIES", "127.0.0.1"),
@@ -165,7 +168,7 @@ ACCEPTED = [
     ("NUMERICS", "fast", "numerics", "fast"),
     ("CPU_LANES", "4", "cpu_lanes", 4),
     ("ENROL_CODE", SECRET, "enrol_code", SECRET),
-    ("ALLOWED_HOSTS", "Pets.Example,[::1]:80,10.0.0.1:8", "allowed_hosts", ("pets.example", "[::1]:80", "10.0.0.1:8")),
+    ("ALLOWED_HOSTS", "Pets.Example, [::1],10.0.0.1", "allowed_hosts", ("pets.example", "[::1]", "10.0.0.1")),
 ]
 
 

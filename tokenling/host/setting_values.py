@@ -125,11 +125,11 @@ def parse_hosts(text: str) -> tuple[str, ...]:
 
 
 def parse_host(text: str) -> str:
-    """A Host header's value: a name or an address, with a port where it is not the default one."""
+    """A name or address as a Host header shows it, its port left out: an IPv6 address stands in brackets."""
     if "*" in text:
         raise Unfit("wildcards are refused")
-    match = re.fullmatch(r"(?P<host>\[[0-9a-f:.]+\]|[^:\[\]]+)(?P<port>:[0-9]{1,5})?", text.lower())
-    if match is None or not _is_host(match["host"].strip("[]")):
+    match = re.fullmatch(r"\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[^:\[\]]+)", text.lower())
+    if match is None or not _is_host(match["v6"] or match["name"]):
         raise Unfit
     return text.lower()
 

@@ -201,10 +201,10 @@ ENROL_CODE = Setting(
 )
 ALLOWED_HOSTS = Setting(
     "ALLOWED_HOSTS",
-    "Further `Host` header values that are answered, beside the listen address, `localhost` on its port and the hosts "
-    "of the allowed origins: a guard against DNS rebinding.",
+    "Host names that are answered, read from the `Host` header without its port; any other gets 421. A guard against "
+    "DNS rebinding. Unset: every name is answered.",
     None,
-    f"host names or addresses with an optional port, comma-separated, at most {ORIGINS_MAX}; no wildcard",
+    f"host names or addresses without a port (IPv6 in brackets), comma-separated, at most {ORIGINS_MAX}; no wildcard",
     parse_hosts,
 )
 TRUSTED_PROXIES = Setting(
@@ -257,7 +257,7 @@ class Settings:
     numerics: str
     cpu_lanes: int
     enrol_code: str | None
-    allowed_hosts: tuple[str, ...]
+    allowed_hosts: tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +339,7 @@ def read_settings(environ: Mapping[str, str], *, cores: int) -> Found:
         features=features,
         cpu_lanes=lanes,
         enrol_code=enrol_code,
-        allowed_hosts=hosts or (),
+        allowed_hosts=hosts,
         **rest,
     )
     return Found(settings, _remarks(environ, settings, threads_wanted, cores))
