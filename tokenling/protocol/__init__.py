@@ -38,6 +38,7 @@ from tokenling.protocol.events import (
     Delete,
     Event,
     Expire,
+    HostEvent,
     Live,
     Occupancy,
     Operation,
@@ -45,6 +46,7 @@ from tokenling.protocol.events import (
     Park,
     Prepare,
     Quarantine,
+    Rebrain,
     Restore,
 )
 from tokenling.protocol.record import (
@@ -91,6 +93,7 @@ __all__ = [
     "Expire",
     "ForgetOperations",
     "Held",
+    "HostEvent",
     "KeepOperation",
     "KeepReplaced",
     "KeepTurnReceipt",
@@ -101,6 +104,7 @@ __all__ = [
     "Park",
     "Prepare",
     "Quarantine",
+    "Rebrain",
     "Record",
     "RefusalCode",
     "Refused",

@@ -1,14 +1,19 @@
 """`decide`: one event on one pet, answered by the table. Pure: no I/O, no clock."""
 
 import hmac
+from typing import overload
 
 from tokenling.protocol.effects import Decision, Replay
 from tokenling.protocol.errors import RefusalCode, Refused
-from tokenling.protocol.events import Event, Fenced, OwnerOperation
+from tokenling.protocol.events import Event, Fenced, HostEvent, OwnerOperation
 from tokenling.protocol.record import Held, Record, StoredOperation
 from tokenling.protocol.table import TABLE, Rule, state_of
 
 
+@overload
+def decide(held: Held, event: HostEvent, *, found: None = None, now_ms: int) -> Decision: ...
+@overload
+def decide(held: Held, event: Event, *, found: StoredOperation | None = None, now_ms: int) -> Decision | Replay: ...
 def decide(held: Held, event: Event, *, found: StoredOperation | None = None, now_ms: int) -> Decision | Replay:
     """What follows from `event` for the pet that is `held`, or `Refused`.
 

@@ -1,6 +1,6 @@
 """What is to be done about an event, as values. The store carries out one decision's effects all or none."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tokenling.protocol.record import Record, StoredOperation
 
@@ -40,7 +40,7 @@ class ForgetOperations:
 class KeepReplaced:
     """Keep a save that a takeover replaced, for `REPLACED_KEPT_MS`."""
 
-    save: bytes
+    save: bytes = field(repr=False)
     epoch: int
     revision: int
     replaced_at_ms: int
@@ -50,7 +50,7 @@ class KeepReplaced:
 class KeepTurnReceipt:
     """Keep a turn receipt (what ran, for its owner): the last `TURN_RECEIPTS_MAX` stay."""
 
-    receipt: bytes
+    receipt: bytes = field(repr=False)
     made_at_ms: int
 
 

@@ -1,6 +1,6 @@
 """What may happen to a pet. Each event is a value; `decide` says what follows from it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class Prepare:
     """An owner leaves a save, inactive, under a new id and key. No operation id: the id itself makes it repeatable."""
 
     pet_id: str
-    key_hash: bytes
+    key_hash: bytes = field(repr=False)
     brain_id: str
-    save: bytes
+    save: bytes = field(repr=False)
     occupancy: Occupancy
 
 
@@ -40,7 +40,7 @@ class Activate:
     operation: Operation
     device_id: str
     brain_id: str
-    save: bytes
+    save: bytes = field(repr=False)
     takeover: bool = False
 
 
@@ -53,7 +53,7 @@ class Park:
 
     operation: Operation
     device_id: str
-    save: bytes | None = None
+    save: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Apply:
     """An owner's command has made a new save."""
 
     operation: Operation
-    save: bytes
+    save: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class Live:
 
     epoch: int
     revision: int
-    save: bytes
-    turn_receipt: bytes | None = None
+    save: bytes = field(repr=False)
+    turn_receipt: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class ChangeKey:
     """An owner replaces the access key."""
 
     operation: Operation
-    new_key_hash: bytes
+    new_key_hash: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +113,18 @@ class Restore:
     """The database came back from a backup: whatever ran since must be fenced off."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rebrain:
+    """The host's operator gives the pet a brain that succeeds its own; `save` is the one rewritten for it."""
+
+    brain_id: str
+    save: bytes = field(repr=False)
+
+
 OwnerOperation = Activate | Park | Ask | Apply | ChangeKey
 """Events that carry an operation id and an epoch."""
 Fenced = Live | Quarantine
 """Events of the executor, fenced by the epoch and revision that it read."""
-Event = Prepare | OwnerOperation | Fenced | Delete | Expire | Restore
+HostEvent = Prepare | Fenced | Delete | Expire | Restore | Rebrain
+"""Events without an operation id: nothing of them is ever replayed."""
+Event = OwnerOperation | HostEvent

@@ -1,7 +1,7 @@
 """What is known of a pet: a record, or the tombstone of a deleted one, or nothing."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 SAVE_BYTES_MAX = 1_048_576
@@ -32,12 +32,12 @@ class Record:
     """
 
     pet_id: str
-    key_hash: bytes
+    key_hash: bytes = field(repr=False)
     status: Status
     epoch: int
     revision: int
     brain_id: str
-    save: bytes
+    save: bytes = field(repr=False)
     device_id: str | None
     error: str | None
     prepared_at_ms: int
@@ -80,6 +80,6 @@ class StoredOperation:
     operation_id: str
     epoch: int
     digest: bytes
-    answer: bytes | None
+    answer: bytes | None = field(repr=False)
     result_epoch: int
     result_revision: int

@@ -14,7 +14,7 @@ from tokenling.protocol import effects as fx
 from tokenling.protocol import events as ev
 from tokenling.protocol.bounds import OPERATIONS_MAX, PREPARED_KEPT_MS, RESTORE_EPOCH_STEP
 from tokenling.protocol.errors import RefusalCode, Refused
-from tokenling.protocol.record import Held, Record, Status, StoredOperation, Tombstone
+from tokenling.protocol.record import ERROR_CODE_POINTS_MAX, Held, Record, Status, StoredOperation, Tombstone
 
 
 class State(StrEnum):
@@ -175,7 +175,8 @@ def lived(record: Record | None, event: ev.Event, now_ms: int) -> Record:
 
 def quarantined(record: Record | None, event: ev.Event, now_ms: int) -> Record:
     """the save as it was before the failure, the error"""
-    return replace(_next(record, now_ms), status=Status.QUARANTINED, error=_as(event, ev.Quarantine).error)
+    error = _as(event, ev.Quarantine).error[:ERROR_CODE_POINTS_MAX]
+    return replace(_next(record, now_ms), status=Status.QUARANTINED, error=error)
 
 
 def rekeyed(record: Record | None, event: ev.Event, now_ms: int) -> Record:
@@ -196,6 +197,12 @@ def restored(record: Record | None, event: ev.Event, now_ms: int) -> Record:
         error=None,
         operations=0,
     )
+
+
+def rebrained(record: Record | None, event: ev.Event, now_ms: int) -> Record:
+    """the new brain, the save rewritten for it"""
+    wish = _as(event, ev.Rebrain)
+    return replace(_next(record, now_ms), brain_id=wish.brain_id, save=wish.save)
 
 
 # Effects.
@@ -306,4 +313,11 @@ TABLE: Mapping[type[ev.Event], Mapping[State, Rule | RefusalCode]] = {
     ev.Delete: _NOT_FOUND | dict.fromkeys((State.PREPARED, State.ACTIVE, State.PARKED, State.QUARANTINED), _DELETE),
     ev.Expire: _ONLY_PREPARED | {State.PREPARED: Rule(State.ABSENT, gone, (drop,), (waited_long,))},
     ev.Restore: _NOT_FOUND | dict.fromkeys((State.PREPARED, State.ACTIVE, State.PARKED, State.QUARANTINED), _RESTORE),
+    ev.Rebrain: _NOT_FOUND
+    | {
+        State.PREPARED: Rule(State.PREPARED, rebrained, (write,)),
+        State.ACTIVE: Rule(State.ACTIVE, rebrained, (write,)),
+        State.PARKED: RefusalCode.NOT_ACTIVE,
+        State.QUARANTINED: RefusalCode.QUARANTINED,
+    },
 }
