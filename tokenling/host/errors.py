@@ -44,6 +44,7 @@ CODES: Mapping[str, Code] = {
     "invalid_envelope": Code(422, "A field around the command or save is wrong or unknown; `path` names it."),
     "invalid_save": Code(422, "The save was refused by the engine; `path` names the first wrong field."),
     "too_many_waits": Code(429, "Too many requests of this pet, or of the host, are waiting already."),
+    "head_too_large": Code(431, "The request line and headers are larger than 16 KiB."),
     "internal": Code(500, "A fault of the host's own. Repeating the same operation id is safe."),
     "draining": Code(503, "The host is stopping. Repeat the same operation id later."),
     "unavailable": Code(503, "The store cannot commit now. The operation is unknown: repeat the same operation id."),
@@ -73,3 +74,20 @@ class ApiError(HostError):
         self.detail = detail
         self.retry_after_s = retry_after_s
         self.fields: Mapping[str, JsonValue] = fields
+
+
+class ClientGoneError(HostError):
+    """Raised when the client closed its side before the request was whole. Nobody is left to answer."""
+
+
+class ListenError(HostError):
+    """Raised when the address cannot be listened on: in use, not permitted, not this machine's. Retry may help."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"cannot listen on {address}: {reason}")
+        self.address = address
+        self.reason = reason
+
+
+class WebFilesError(HostError):
+    """Raised at start when the page's files cannot be served as they are: the installation is wrong."""
