@@ -14,7 +14,7 @@ from tokenling.protocol import effects as fx
 from tokenling.protocol import events as ev
 from tokenling.protocol.bounds import OPERATIONS_MAX, PREPARED_KEPT_MS, RESTORE_EPOCH_STEP
 from tokenling.protocol.errors import RefusalCode, Refused
-from tokenling.protocol.record import Held, Record, Status, StoredOperation, Tombstone
+from tokenling.protocol.record import ERROR_CODE_POINTS_MAX, Held, Record, Status, StoredOperation, Tombstone
 
 
 class State(StrEnum):
@@ -175,7 +175,8 @@ def lived(record: Record | None, event: ev.Event, now_ms: int) -> Record:
 
 def quarantined(record: Record | None, event: ev.Event, now_ms: int) -> Record:
     """the save as it was before the failure, the error"""
-    return replace(_next(record, now_ms), status=Status.QUARANTINED, error=_as(event, ev.Quarantine).error)
+    error = _as(event, ev.Quarantine).error[:ERROR_CODE_POINTS_MAX]
+    return replace(_next(record, now_ms), status=Status.QUARANTINED, error=error)
 
 
 def rekeyed(record: Record | None, event: ev.Event, now_ms: int) -> Record:

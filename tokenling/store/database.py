@@ -19,8 +19,9 @@ from tokenling.store.files import (
     beside,
     create_private,
     lock_database,
+    make_private,
     prepare_directory,
-    prepare_files,
+    prepare_file,
     sync_file,
 )
 from tokenling.store.rows import Unit
@@ -71,8 +72,7 @@ class Database:
         try:
             outcomes, units = self._transact(works)
         except apsw.Error as error:
-            failure = self._fail(error)
-            return [Failed(failure) for _ in works]
+            return [Failed(self._fail(error)) for _ in works]
         self.failing = None
         return self._erase_traces(outcomes, units)
 
@@ -113,9 +113,9 @@ class Database:
         try:
             self._finish_erasing()
         except (apsw.Error, OSError) as error:
-            failure = self._fail(error)
+            self._fail(error)
             return [
-                Failed(failure) if unit.buried and isinstance(outcome, Done) else outcome
+                Failed(self._fail(error)) if unit.buried and isinstance(outcome, Done) else outcome
                 for outcome, unit in zip(outcomes, units, strict=True)
             ]
         return outcomes
@@ -174,14 +174,17 @@ class Database:
             self._lock.release()
 
 
-def open_database(path: Path, now_ms: int) -> Database:
-    """The database at `path`, made when there is none, its schema the newest. Raises `StoreRefused`."""
+def open_database(path: Path, now_ms: int, vfs: str | None = None) -> Database:
+    """The database at `path`, made when there is none, its schema the newest. Raises `StoreRefused`.
+
+    `vfs` names an apsw VFS to run on: the place for fault tests.
+    """
     path = path.absolute()
     prepare_directory(path)
     lock = lock_database(path)
     try:
-        prepare_files(path)
-        connection = _connect(path, now_ms)
+        prepare_file(path)
+        connection = _connect(path, now_ms, vfs)
         database = Database(path, connection, lock)
         try:
             _agree_on_tombstones(database)
@@ -194,13 +197,14 @@ def open_database(path: Path, now_ms: int) -> Database:
     return database
 
 
-def _connect(path: Path, now_ms: int) -> apsw.Connection:
+def _connect(path: Path, now_ms: int, vfs: str | None) -> apsw.Connection:
     connection: apsw.Connection | None = None
     try:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
         connection.set_busy_timeout(BUSY_WAIT_MS)
         version = schema.check_identity(connection, path)
         check_integrity(connection, path)
+        make_private(path)
         _configure(connection)
         schema.migrate(connection, version, now_ms)
     except BaseException as error:

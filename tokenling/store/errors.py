@@ -24,7 +24,7 @@ class OpenCode(StrEnum):
     UNREADABLE = "unreadable"
 
 
-class StoreRefused(StoreError):
+class StoreRefused(StoreError):  # noqa: N818 - the contract of docs/architecture.md names it so
     """The database was not opened and is as it was. A retry helps only for `locked`, once the other process ended."""
 
     def __init__(self, code: OpenCode, path: Path, found: str, expected: str) -> None:
@@ -35,7 +35,7 @@ class StoreRefused(StoreError):
         self.expected = expected
 
 
-class StaleWrite(StoreError):
+class StaleWrite(StoreError):  # noqa: N818 - the contract of docs/architecture.md names it so
     """Somebody else wrote first, or took the last room: nothing of this call was written. Read, decide, try again."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class FailureCode(StrEnum):
     SQLITE = "sqlite"
 
 
-class StoreFailed(StoreError):
+class StoreFailed(StoreError):  # noqa: N818 - like its neighbours
     """The call did not succeed below the store, and nothing of it may be taken as done.
 
     Repeating it (with the same operation id) is safe: after a failing disk a commit may turn out to have been kept.
@@ -69,7 +69,7 @@ class StoreFailed(StoreError):
         self.number = number
 
 
-class PrefixUnknown(StoreError):
+class PrefixUnknown(StoreError):  # noqa: N818 - like its neighbours
     """A prefix of a pet's digest fits no pet, or more than one, or is too short. Nothing was done."""
 
     def __init__(self, matches: int) -> None:

@@ -55,15 +55,23 @@ def prepare_directory(path: Path) -> None:
         raise _unreadable(path, error) from error
 
 
-def prepare_files(path: Path) -> None:
-    """The database file is there and private, side files of an older run too. Raises `StoreRefused`."""
+def prepare_file(path: Path) -> None:
+    """The database file is there; one that had to be made is private and empty. Raises `StoreRefused`."""
     try:
-        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        if not path.exists():
+            create_private(path)
+        elif not stat.S_ISREG(path.stat().st_mode):
             raise StoreRefused(OpenCode.UNREADABLE, path, "something that is not a file", "a file, or nothing yet")
-        create_private(path)
-        for suffix in SIDE_FILES:
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def make_private(path: Path) -> None:
+    """Database and side files of an older run are 0600. Only for a file that is known to be ours."""
+    try:
+        for file in (path, *(beside(path, suffix) for suffix in SIDE_FILES)):
             with contextlib.suppress(FileNotFoundError):
-                beside(path, suffix).chmod(PRIVATE_FILE)
+                file.chmod(PRIVATE_FILE)
     except OSError as error:
         raise _unreadable(path, error) from error
 

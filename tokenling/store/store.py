@@ -105,12 +105,13 @@ class Store:
 
 
 @asynccontextmanager
-async def open_store(path: Path, *, now_ms: int) -> AsyncIterator[Store]:
+async def open_store(path: Path, *, now_ms: int, vfs: str | None = None) -> AsyncIterator[Store]:
     """The store at `path`, made when there is none, held by this process alone. Raises `StoreRefused`.
 
-    At the end of the block what is queued is committed. Replaced saves past their week are purged at once.
+    At the end of the block what is queued is committed. Replaced saves past their week are purged at once. `vfs`
+    names an apsw VFS to run on (fault tests).
     """
-    async with open_task(path, now_ms) as task:
+    async with open_task(path, now_ms, vfs) as task:
         store = Store(task)
         await store.purge_replaced(now_ms - REPLACED_KEPT_MS)
         yield store

@@ -149,12 +149,12 @@ def probe(unit: object) -> None:
 
 
 @asynccontextmanager
-async def open_task(path: Path, now_ms: int) -> AsyncIterator[StoreTask]:
+async def open_task(path: Path, now_ms: int, vfs: str | None = None) -> AsyncIterator[StoreTask]:
     """A running store task; at the end of the block, cancelled or not, what is queued is committed and all closed.
 
     Raises `StoreRefused`. An exception of the block itself leaves it as it is, not within a group.
     """
-    database = await anyio.to_thread.run_sync(open_database, path, now_ms)
+    database = await anyio.to_thread.run_sync(open_database, path, now_ms, vfs)
     task = StoreTask(database)
     raised: BaseException | None = None
     try:
