@@ -28,7 +28,7 @@ import trio
 
 from tokenling import __version__, engine
 from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused
-from tokenling.host.errors import WebFilesRefused
+from tokenling.host.errors import WebFilesError
 from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.http_app import create_app
 from tokenling.host.listener import bind_listener, bound_address, own_hosts, own_origins
@@ -220,5 +220,5 @@ def _application(plan: HostPlan, pets: Pets, brain: HostBrain, address: Address)
             brain_dir=brain.directory,
             enrol_code=settings.enrol_code,
         )
-    except WebFilesRefused as refused:
+    except WebFilesError as refused:
         raise HostRefused(ExitCode.SETTINGS, str(refused)) from None
