@@ -1,19 +1,8 @@
 """Opens the brain that a host runs on. Slow imports (ONNX Runtime) happen here, in the loader's thread."""
 
-import json
-from pathlib import Path
-
 from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.run import HostBrain
 from tokenling.host.settings import Settings
-
-SHIPPED_BRAIN = "sprout-0"
-BRAINS = Path(__file__).parents[1] / "brains"
-
-
-def shipped_brain_dir() -> Path:
-    """The brain that comes with the package."""
-    return BRAINS / SHIPPED_BRAIN
 
 
 def load_brain(settings: Settings) -> HostBrain:
@@ -42,17 +31,3 @@ def load_brain(settings: Settings) -> HostBrain:
         generators=tuple(BrainGenerator(brain, lane) for lane in lanes),
         succeeds=brain.succeeds,
     )
-
-
-def succession_of(directory: Path) -> tuple[str, tuple[str, ...]]:
-    """The id of the brain in `directory` and the ids it succeeds, from its `brain.json`."""
-    path = directory / "brain.json"
-    try:
-        manifest: object = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        raise HostRefused(ExitCode.BRAIN, f"{path}: found no readable manifest, expected a brain.json") from None
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("id"), str):
-        raise HostRefused(ExitCode.BRAIN, f"{path}: found no id, expected a brain.json with one")
-    succeeds = manifest.get("succeeds")
-    names = succeeds if isinstance(succeeds, list) else []
-    return manifest["id"], tuple(name for name in names if isinstance(name, str))

@@ -8,7 +8,9 @@ from typing import TypeVar
 import click
 import trio
 
-from tokenling.cli.hosting import refuse
+from tokenling.cli.brain_files import shipped_brain_dir, succession_of
+from tokenling.cli.console import refuse
+from tokenling.cli.preview_state import DATABASE, default_state_dir
 from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.settings import DB, MODEL_DIR
 from tokenling.store import PetSummary, Store, StoreError, StoreRefused, open_store
@@ -69,18 +71,39 @@ def forget(*, digest: str, yes: bool, database: Path | None) -> None:
 @database_option
 def rebrain(*, old: str, new: str, model_dir: Path | None, database: Path | None) -> None:
     """Move the active and prepared pets of one brain to the brain that succeeds it. A backup is made first."""
-    from tokenling.cli.brain_loader import shipped_brain_dir
+    _check_succession(model_dir or shipped_brain_dir(), old, new)
     from tokenling.host.rebrain import Rewriter
 
-    _check_succession(model_dir or shipped_brain_dir(), old, new)
     now_ms = _now_ms()
     done = _in_store(database, lambda store: store.rebrain(old, new, Rewriter(new), now_ms=now_ms))
     click.echo(f"{done.pets} pets moved from {old} to {new}; backup: {done.backup}")
 
 
-def _check_succession(directory: Path, old: str, new: str) -> None:
-    from tokenling.cli.brain_loader import succession_of
+@pets.command()
+@click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
+@database_option
+def backup(*, out: Path, database: Path | None) -> None:
+    """Write a private copy of the database to OUT, which must not exist yet."""
+    try:
+        _in_store(database, lambda store: store.back_up(out.absolute()))
+    except FileExistsError:
+        refuse(ExitCode.DATABASE, [f"{out}: found a file, expected a name that is free"])
+    click.echo(f"backup: {out}")
 
+
+@pets.command()
+@database_option
+def restored(*, database: Path | None) -> None:
+    """Park every pet after a backup was put in place, so that no older life goes on beside a newer one.
+
+    Each pet gets an epoch beyond any that the lost database can have reached. Its owner's page takes it home.
+    """
+    now_ms = _now_ms()
+    parked = _in_store(database, lambda store: store.park_restored(now_ms))
+    click.echo(f"{parked} pets parked; start the host and let their owners fetch them")
+
+
+def _check_succession(directory: Path, old: str, new: str) -> None:
     try:
         found, succeeds = succession_of(directory)
     except HostRefused as refused:
@@ -108,8 +131,6 @@ def _now_ms() -> int:
 
 def _in_store(database: Path | None, work: Callable[[Store], Awaitable[T]]) -> T:
     """The result of `work` on the database, which no host may hold; ends the process when it cannot be opened."""
-    from tokenling.cli.preview import DATABASE, default_state_dir
-
     path = (database or default_state_dir() / DATABASE).absolute()
     if not path.is_file():
         refuse(ExitCode.DATABASE, [f"{path}: found no database, expected one; name it with --db or {DB.variable}"])

@@ -8,8 +8,11 @@ from pathlib import Path
 import click
 
 from tokenling import __version__
-from tokenling.cli.brain_loader import load_brain, shipped_brain_dir
-from tokenling.cli.hosting import WEB_ROOT, available_cores, log_level_option, refuse, run_plan, tell
+from tokenling.cli.brain_files import shipped_brain_dir
+from tokenling.cli.brain_loader import load_brain
+from tokenling.cli.console import log_level_option, refuse, tell
+from tokenling.cli.hosting import WEB_ROOT, available_cores, run_plan
+from tokenling.cli.preview_state import DATABASE, default_state_dir
 from tokenling.host.exits import ExitCode
 from tokenling.host.run import BrainLoader, HostBrain, HostPlan
 from tokenling.host.setting_values import Address
@@ -17,14 +20,6 @@ from tokenling.host.settings import MAX_PETS, OLD_PREFIX, PREFIX, THREADS, Setti
 
 LOOPBACK = "127.0.0.1"
 PORT = 8460
-DATABASE = "pets.sqlite"
-
-
-def default_state_dir() -> Path:
-    """The directory for this program's data of this user."""
-    from platformdirs import user_data_path
-
-    return user_data_path("tokenling", appauthor=False) / "preview"
 
 
 @click.command()

@@ -4,7 +4,8 @@ import os
 
 import click
 
-from tokenling.cli.hosting import WEB_ROOT, available_cores, log_level_option, refuse, run_plan, tell
+from tokenling.cli.console import log_level_option, refuse, tell
+from tokenling.cli.hosting import WEB_ROOT, available_cores, run_plan
 from tokenling.host.exits import ExitCode
 from tokenling.host.run import BrainLoader, HostBrain, HostPlan
 from tokenling.host.setting_values import Address
