@@ -17,7 +17,6 @@ from tokenling.host.setting_values import (
     ORIGINS_MAX,
     PETS_MAX,
     THREADS_MAX,
-    WEATHER_SEED_CODE_POINTS_MAX,
     Address,
     Numerics,
     Precision,
@@ -161,7 +160,7 @@ WEATHER_SEED = Setting(
     "WEATHER_SEED",
     "Seed of the weather, given to pets that move in. Empty: each pet keeps its own.",
     "",
-    f"at most {WEATHER_SEED_CODE_POINTS_MAX} printable characters",
+    "at most 64 letters, digits, `.`, `_` and `-`",
     parse_weather_seed,
 )
 FEATURES = Setting(
