@@ -294,7 +294,7 @@ def grown(state: State, at_ms: int) -> State:
     if state.stage == "adult" or _growth_left(state) > 0:
         return state
     if state.stage == "egg":
-        return hatched(state, at_ms)
+        return ask(hatched(state, at_ms), "hatch", at_ms)
     stage = "child" if state.stage == "hatchling" else "adult"
     state = replace(state, stage=stage)
     return with_effect(with_event(state, "grew", at_ms, stage), "grow", at_ms, stage)
