@@ -18,7 +18,7 @@ from tokenling.host.answers import Answer, Headers, problem_answer
 from tokenling.host.cross_origin import cors_headers, host_is_allowed, is_preflight, preflight_answer
 from tokenling.host.errors import ApiError, ClientGoneError
 from tokenling.host.exchange import Exchange, WireLimits
-from tokenling.host.faults import describe_fault
+from tokenling.host.faults import describe_fault, leaves
 from tokenling.host.keys import key_hash_of
 from tokenling.host.waits import Waits
 
@@ -137,22 +137,16 @@ async def refuse_websocket(scope: WebsocketScope, receive: ASGIReceiveCallable, 
 
 def _answer_to_fault(error: Exception | BaseExceptionGroup, request_id: str) -> Answer:
     """A refusal that came wrapped in a group is still that refusal; anything else is our own fault."""
-    if isinstance(error, BaseExceptionGroup):
-        _, rest = error.split(trio.Cancelled)
-        if rest is None:
-            raise error
-        refusals = rest.subgroup(ApiError)
-        if refusals is not None and rest.subgroup(lambda leaf: not isinstance(leaf, ApiError)) is None:
-            return problem_answer(_first_refusal(refusals))
+    found = [leaf for leaf in leaves(error) if not isinstance(leaf, trio.Cancelled)]
+    if not found:
+        raise error
+    refusals = [leaf for leaf in found if isinstance(leaf, ApiError)]
+    if len(refusals) == len(found):
+        return problem_answer(refusals[0])
     log.error("fault", request_id=request_id, **describe_fault(error))
     return problem_answer(
         ApiError(500, "internal", "The host failed; its log has the request id.", requestId=request_id)
     )
-
-
-def _first_refusal(group: BaseExceptionGroup[ApiError]) -> ApiError:
-    first = group.exceptions[0]
-    return _first_refusal(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 async def _refuse_unless_started(exchange: Exchange, answer: Answer) -> None:
