@@ -25,7 +25,7 @@ PREVIEW = ("-m", "tokenling", "preview", "--port", "0", "--log-level", "debug")
 class HomeProcess:
     """`python ARGUMENTS` that prints its address; `stdout` and `stderr` are kept for the tests to read."""
 
-    def __init__(self, *arguments, state, environ=None):
+    def __init__(self, *arguments, state, environ=None, must_start=True):
         self.state = Path(state)
         self.state.mkdir(exist_ok=True)
         self._stderr = self.state.parent / f"{self.state.name}.stderr"
@@ -34,13 +34,13 @@ class HomeProcess:
             self.process = subprocess.Popen(
                 [sys.executable, *arguments],
                 cwd=ROOT,
-                env={**os.environ, "PYTHONUNBUFFERED": "1", **(environ or {})},
+                env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(ROOT), **(environ or {})},
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 stdin=subprocess.DEVNULL,
             )
         self.stdout = ""
-        self.address = self._read_address()
+        self.address = self._read_address() if must_start else None
 
     @classmethod
     def preview(cls, state, *arguments, environ=None):

@@ -64,7 +64,7 @@ def test_files_are_private_and_the_same_state_starts_again(start, brain_id):
 
 def test_a_signal_during_the_start_ends_it(tmp_path):
     state = tmp_path / "state"
-    with HomeProcess("tests/process/odd_home.py", "slow-brain", state=state) as home:
+    with HomeProcess("tests/process/odd_home.py", "slow-brain", str(state), state=state) as home:
         code, seconds = home.stop()
     assert code == 0, home.output()
     assert seconds < STOP_S_MAX
