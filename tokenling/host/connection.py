@@ -1,0 +1,209 @@
+"""One TCP connection over Hypercorn's HTTP/1.1 protocol: what Hypercorn's own connection class leaves open, closed.
+
+Hypercorn 0.18 (pinned below 0.19: this leans on its modules) speaks the protocol. Added here: a deadline on each send
+(its own is shielded without one, so a client that never reads outlives the server), a lingering close (closing with
+bytes unread resets the connection before the client has read the answer), problem+json where HTTP itself is broken, no
+HTTP/2 in clear text, a bound on connections, and a forced end for those that do not go by themselves.
+"""
+
+from dataclasses import dataclass
+
+import h11
+import structlog
+import trio
+from hypercorn.config import Config
+from hypercorn.events import Closed, Event, RawData, Updated
+from hypercorn.protocol.h11 import H11Protocol
+from hypercorn.trio.task_group import TaskGroup
+from hypercorn.trio.worker_context import TrioSingleTask, WorkerContext
+from hypercorn.typing import AppWrapper, ConnectionState
+from hypercorn.utils import parse_socket_addr
+
+from tokenling.host.answers import problem_answer
+from tokenling.host.errors import ApiError
+from tokenling.host.faults import describe_fault
+
+RECEIVE_BYTES_MAX = 65_536
+
+log = structlog.get_logger("tokenling.host")
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Bounds of the transport."""
+
+    connections_max: int = 2048
+    """More are closed unanswered: 1,500 parked long-polls and room to move."""
+    send_s: float = 30.0
+    """One send of at most 64 KiB: below 2 KiB/s a client counts as gone."""
+    linger_s: float = 2.0
+    linger_bytes_max: int = 2 * 1024 * 1024
+    """What is still taken, and dropped, after the answer's end, so that the client can read it."""
+
+
+class Connections:
+    """All connections of one server: starts, counts and, in the end, closes them."""
+
+    def __init__(self, app: AppWrapper, config: Config, limits: ConnectionLimits) -> None:
+        self.app = app
+        self.config = config
+        self.limits = limits
+        self.context = WorkerContext(None)
+        self._open: set[Connection] = set()
+        self._one_gone = trio.Event()
+
+    async def serve(self, stream: trio.SocketStream) -> None:
+        if len(self._open) >= self.limits.connections_max:
+            return await trio.aclose_forcefully(stream)
+        connection = Connection(self, stream)
+        self._open.add(connection)
+        try:
+            await connection.run()
+        finally:
+            self._open.remove(connection)
+            self._one_gone.set()
+        return None
+
+    async def wait_until_gone(self) -> None:
+        while self._open:
+            self._one_gone = trio.Event()
+            await self._one_gone.wait()
+
+    def abort(self) -> None:
+        for connection in self._open:
+            connection.abort()
+
+
+class Connection:
+    """One client's connection. `run` never raises but for cancellation: a fault ends this connection only."""
+
+    def __init__(self, owner: Connections, stream: trio.SocketStream) -> None:
+        self._owner = owner
+        self._stream = stream
+        self._send_lock = trio.Lock()
+        self._idle = TrioSingleTask()
+        self._reading = trio.CancelScope()
+        self._closing = False
+        self._group = TaskGroup()
+
+    async def run(self) -> None:
+        try:
+            async with self._group:
+                self._protocol = self._make_protocol()
+                await self._idle.restart(self._group, self._close_when_idle)
+                with self._reading:
+                    await self._read()
+                self._closing = True
+                await self._protocol.handle(Closed())
+                await self._idle.stop()
+        except OSError:
+            return  # the client was gone before its address could be asked for
+        except (Exception, BaseExceptionGroup) as error:
+            _, faults = error.split(trio.Cancelled) if isinstance(error, BaseExceptionGroup) else (None, error)
+            if faults is None:
+                raise
+            log.error("connection fault", **describe_fault(faults))
+        finally:
+            await trio.aclose_forcefully(self._stream)
+
+    def abort(self) -> None:
+        """Ends it now, whatever is unread or unsent; the application sees a disconnect."""
+        self._closing = True
+        self._stream.socket.close()
+        self._reading.cancel()
+
+    def _make_protocol(self) -> "Http1":
+        socket = self._stream.socket
+        return Http1(
+            self._owner.app,
+            self._owner.config,
+            self._owner.context,
+            self._group,
+            ConnectionState({}),
+            False,
+            parse_socket_addr(socket.family, socket.getpeername()),
+            parse_socket_addr(socket.family, socket.getsockname()),
+            self._on_protocol,
+        )
+
+    async def _read(self) -> None:
+        while not self._closing:
+            data = await self._receive()
+            if not self._closing:
+                await self._protocol.handle(RawData(data))
+            if data == b"":
+                return
+        await self._linger()
+
+    async def _linger(self) -> None:
+        taken = 0
+        while taken < self._owner.limits.linger_bytes_max and (data := await self._receive()):
+            taken += len(data)
+
+    async def _receive(self) -> bytes:
+        try:
+            return bytes(await self._stream.receive_some(RECEIVE_BYTES_MAX))
+        except (trio.ClosedResourceError, trio.BrokenResourceError):
+            return b""
+
+    async def _on_protocol(self, event: Event) -> None:
+        if isinstance(event, RawData):
+            await self._send(event.data)
+        elif isinstance(event, Closed):
+            await self._close_gently()
+            await self._protocol.handle(Closed())
+        elif isinstance(event, Updated) and not self._closing:
+            if event.idle:
+                await self._idle.restart(self._group, self._close_when_idle)
+            else:
+                await self._idle.stop()
+
+    async def _send(self, data: bytes) -> None:
+        """Shielded, since half an answer is of no use, and bounded, since nobody may hold the server."""
+        async with self._send_lock:
+            try:
+                with trio.fail_after(self._owner.limits.send_s) as scope:
+                    scope.shield = True
+                    await self._stream.send_all(data)
+            except (trio.TooSlowError, trio.BrokenResourceError, trio.ClosedResourceError):
+                self.abort()
+                await self._protocol.handle(Closed())
+
+    async def _close_gently(self) -> None:
+        """Says that no more will come; the reading task goes on taking what the client still sends, within bounds."""
+        self._closing = True
+        self._reading.deadline = min(self._reading.deadline, trio.current_time() + self._owner.limits.linger_s)
+        try:
+            await self._stream.send_eof()
+        except (trio.BrokenResourceError, trio.BusyResourceError, trio.ClosedResourceError):
+            self._reading.cancel()
+
+    async def _close_when_idle(self) -> None:
+        """Nothing is under way, so nothing is lost: after the keep-alive time, and at once when the server stops."""
+        with trio.move_on_after(self._owner.config.keep_alive_timeout):
+            await self._owner.context.terminated.wait()
+        self._closing = True
+        self._reading.cancel()
+
+
+class Http1(H11Protocol):
+    """Hypercorn's HTTP/1.1 without its way up to HTTP/2, and with a body in its answer to what is not HTTP."""
+
+    async def _check_protocol(self, event: h11.Request) -> None:
+        """An `Upgrade: h2c` is ignored, as RFC 9110 allows: one protocol is one surface."""
+
+    async def _send_error_response(self, status_code: int) -> None:
+        answer = problem_answer(_not_http(status_code))
+        length = (b"content-length", b"%d" % len(answer.body))
+        fixed = (length, (b"connection", b"close"), (b"cache-control", b"no-store"), (b"vary", b"Origin"))
+        headers = [*answer.headers, *fixed, *self.config.response_headers("h11")]
+        await self._send_h11_event(h11.Response(status_code=answer.status, headers=headers))
+        await self._send_h11_event(h11.Data(data=answer.body))
+        await self._send_h11_event(h11.EndOfMessage())
+
+
+def _not_http(status_hint: int) -> ApiError:
+    """h11 hints 431 for too much head and else 400 or, for an unknown transfer coding, 501: the client's fault too."""
+    if status_hint == 431:
+        return ApiError(431, "head_too_large", "The request line and headers are too large.")
+    return ApiError(400, "bad_request", "The request is not well-formed HTTP/1.1.")

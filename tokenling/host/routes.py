@@ -1,0 +1,212 @@
+"""Every route of the host as a Quart handler: read the request, ask the dispatch, give the answer's bytes on."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import trio
+from quart import Response, request
+
+from tokenling.host.answers import encoded
+from tokenling.host.envelope_fields import (
+    Preparation,
+    is_pet_id,
+    read_command,
+    read_key_change,
+    read_preparation,
+    read_transfer,
+)
+from tokenling.host.envelopes import Health, PetsPort, View
+from tokenling.host.errors import ApiError
+from tokenling.host.json_value import JsonValue
+from tokenling.host.keys import key_hash_of, same_secret
+from tokenling.host.static_files import PAGE_POLICY, StaticFile
+from tokenling.host.waits import Waits
+
+PROTOCOL_VERSION = 1
+WAIT_S_MAX = 50
+"""Below the minute after which proxies commonly cut a silent connection."""
+PARSE_INLINE_BYTES_MAX = 100_000
+"""A larger body is parsed in a thread, so that the other pets do not wait for it."""
+PARSERS = 2
+"""Bodies parsed in threads at once: 2 MiB of text become about 30 MB of objects each."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """What health tells of the host itself: `release` is the brain's id."""
+
+    version: str
+    engine: int
+    release: str
+    features: tuple[str, ...]
+
+
+class Api:
+    """The handlers of `/api`. `ApiError` raised in one is answered by the shell."""
+
+    def __init__(self, pets: PetsPort, waits: Waits, facts: HostFacts, enrol_code: str | None) -> None:
+        self._pets = pets
+        self._waits = waits
+        self._facts = facts
+        self._enrol_code = enrol_code
+        self._parsers = trio.CapacityLimiter(PARSERS)
+
+    async def health(self) -> Response:
+        refuse_query()
+        health = self._pets.health()
+        if self._waits.ended:
+            health = Health(False, ("draining", *health.reasons), health.workers, health.pets_max)
+        return json_response(encoded(health_body(self._facts, health)), status=200 if health.ready else 503)
+
+    async def prepare(self) -> Response:
+        key_hash = request_key_hash()
+        refuse_query()
+        preparation = await self._read(read_preparation)
+        self._check_enrol_code(preparation)
+        made = await self._pets.prepare(key_hash, preparation.pet_id, preparation.save)
+        body: dict[str, JsonValue] = {
+            "id": preparation.pet_id, "status": made.status, "epoch": made.epoch, "revision": made.revision,
+        }  # fmt: skip
+        return json_response(encoded(body), status=201 if made.created else 200)
+
+    async def view(self, pet_id: str) -> Response:
+        key_hash = owner_of(pet_id)
+        wait_s = wait_seconds(request.query_string)
+        etag = etag_asked_for(request.headers.getlist("If-None-Match"))
+        view = await self._wait_for_view(pet_id, key_hash, etag, wait_s)
+        if view is None:
+            assert etag is not None, "only a tag can match"
+            return Response(b"", status=304, headers={"etag": etag})
+        return json_response(view.body, headers={"etag": view.etag})
+
+    async def command(self, pet_id: str) -> Response:
+        key_hash = owner_of(pet_id)
+        refuse_query()
+        return json_response(await self._pets.command(pet_id, key_hash, await self._read(read_command)))
+
+    async def transfer(self, pet_id: str) -> Response:
+        key_hash = owner_of(pet_id)
+        refuse_query()
+        return json_response(await self._pets.transfer(pet_id, key_hash, await self._read(read_transfer)))
+
+    async def change_key(self, pet_id: str) -> Response:
+        key_hash = owner_of(pet_id)
+        refuse_query()
+        return json_response(await self._pets.change_key(pet_id, key_hash, await self._read(read_key_change)))
+
+    async def delete(self, pet_id: str) -> Response:
+        key_hash = owner_of(pet_id)
+        refuse_query()
+        await self._pets.delete(pet_id, key_hash)
+        return Response(b"", status=204)
+
+    async def receipts(self, pet_id: str) -> Response:
+        key_hash = owner_of(pet_id)
+        refuse_query()
+        return json_response(await self._pets.receipts(pet_id, key_hash))
+
+    async def _read(self, reader: Callable[[bytes], T]) -> T:
+        body = await request.get_data(as_text=False)
+        assert isinstance(body, bytes), "asked for as bytes"
+        if len(body) <= PARSE_INLINE_BYTES_MAX:
+            return reader(body)
+        return await trio.to_thread.run_sync(reader, body, limiter=self._parsers)
+
+    def _check_enrol_code(self, preparation: Preparation) -> None:
+        if self._enrol_code is None:
+            return
+        if preparation.enrol_code is None:
+            raise ApiError(403, "enrol_required", "This host takes new pets with its enrol code only.")
+        if not same_secret(self._enrol_code, preparation.enrol_code):
+            raise ApiError(403, "enrol_wrong", "The enrol code is not this host's.")
+
+    async def _wait_for_view(self, pet_id: str, key_hash: bytes, etag: str | None, wait_s: int) -> View | None:
+        if wait_s > 0 and etag is not None and not self._waits.ended:
+            with self._waits.hold(pet_id):
+                return await self._pets.view(pet_id, key_hash, etag=etag, wait_s=wait_s)
+        # reached when nothing is to be waited for, or when the host stops and the wait was cut short
+        return await self._pets.view(pet_id, key_hash, etag=etag, wait_s=0)
+
+
+class Files:
+    """The handlers of the page and the brain, by exact path."""
+
+    def __init__(self, files: Mapping[str, StaticFile]) -> None:
+        self._files = files
+
+    async def serve(self, **_parts: str) -> Response:
+        file = self._files.get(request.path)
+        if file is None:
+            raise ApiError(404, "unknown_route", "Nothing is served at this path.")
+        headers = {
+            "etag": file.etag,
+            "cache-control": file.cache_control,
+            "content-security-policy": PAGE_POLICY,
+            "cross-origin-opener-policy": "same-origin",
+        }
+        if etag_asked_for(request.headers.getlist("If-None-Match")) == file.etag:
+            return Response(b"", status=304, headers=headers)
+        headers["content-length"] = str(file.size)
+        body = b"" if request.method == "HEAD" else file.pieces()
+        return Response(body, headers=headers, content_type=file.content_type)
+
+
+def health_body(facts: HostFacts, health: Health) -> dict[str, JsonValue]:
+    workers: list[JsonValue] = [
+        {"name": worker.name, "provider": worker.provider, "state": worker.state} for worker in health.workers
+    ]
+    body: dict[str, JsonValue] = {
+        "protocol": PROTOCOL_VERSION,
+        "version": facts.version,
+        "engine": facts.engine,
+        "release": facts.release,
+        "features": list(facts.features),
+        "ready": health.ready,
+        "workers": workers,
+        "pets": {"max": health.pets_max},
+    }
+    return body if health.ready else {**body, "reasons": list(health.reasons)}
+
+
+def request_key_hash() -> bytes:
+    return key_hash_of(request.scope["headers"])
+
+
+def owner_of(pet_id: str) -> bytes:
+    """The key's hash. An id that cannot be a pet's gets the answer of a pet that is not there."""
+    key_hash = request_key_hash()
+    if not is_pet_id(pet_id):
+        raise ApiError(404, "not_found", "There is no such pet for this key.")
+    return key_hash
+
+
+def refuse_query() -> None:
+    if request.query_string:
+        raise ApiError(400, "invalid_query", "This route takes no query.", parameter="")
+
+
+def wait_seconds(query: bytes) -> int:
+    """The `wait` of `?wait=SECONDS`, 0 without a query; nothing else is taken."""
+    if query == b"":
+        return 0
+    name, _, value = query.partition(b"=")
+    if name != b"wait" or b"&" in value:
+        raise ApiError(400, "invalid_query", "The only parameter here is `wait`, once.", parameter="")
+    if not (value.isdigit() and len(value) <= 2 and int(value) <= WAIT_S_MAX):
+        expected = f"`wait` must be whole seconds from 0 to {WAIT_S_MAX}."
+        raise ApiError(400, "invalid_query", expected, parameter="wait")
+    return int(value)
+
+
+def etag_asked_for(values: list[str]) -> str | None:
+    """The one tag of `If-None-Match`, its weakness aside; a list or `*` is no condition here, which is always safe."""
+    tag = values[0].strip().removeprefix("W/") if len(values) == 1 else ""
+    quoted = len(tag) > 2 and tag.startswith('"') and tag.endswith('"')
+    return tag if quoted and '"' not in tag[1:-1] else None
+
+
+def json_response(body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(body, status=status, headers=dict(headers or {}), content_type="application/json")
