@@ -128,6 +128,7 @@ export class Companion {
     const fresh = model.chat.filter((line) => !line.mine && !known.has(line.key));
     for (const line of fresh.slice(-2)) this.app.announce(say("talk.said", { name: model.name, text: line.text }));
     if (before.asleep !== model.asleep) this.app.announce(say(model.asleep ? "said.asleep" : "said.awake", { name: model.name }));
+    if (before.stage !== model.stage) this.app.announce(stageText(model));
     if (!before.game && model.game) this.app.announce(say("game.ready", { name: model.name }));
   }
 
@@ -331,6 +332,10 @@ export class Companion {
     const over = say("game.over", { score, rounds: ROUNDS });
     this.#send({ kind: "game", gameId: game.id, score }, over);
   }
+}
+
+function stageText({ stage, name }) {
+  return stage === "hatchling" ? say("event.hatched", { name }) : say("event.grew", { name, item: nameOf("stage", stage) });
 }
 
 function choicesOf(items) {

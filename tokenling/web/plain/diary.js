@@ -3,7 +3,7 @@
 import { html, put } from "./dom.js";
 import { clockTime, dateName, dayName } from "./times.js";
 import { eventText } from "./events.js";
-import { say } from "./strings.js";
+import { nameOf, say } from "./strings.js";
 
 /** As many as fit a quick look; the save holds more. */
 const EVENTS_SHOWN = 40;
@@ -13,17 +13,17 @@ export function makeDiary() {
   let shown = "";
 
   function update(model) {
-    const state = JSON.stringify([model.name, model.zone, model.diary, model.memories, model.events]);
+    const state = JSON.stringify([model.name, model.zone, model.diary, model.memories, model.treasures, model.events]);
     if (state === shown) return;
     shown = state;
-    put(element, ...diaryPart(model), ...memoryPart(model), ...eventPart(model));
+    put(element, ...diaryPart(model), ...memoryPart(model), ...treasurePart(model), ...eventPart(model));
   }
   return { element, update };
 }
 
 function diaryPart({ diary, name }) {
   const entries = [...diary].reverse().map((entry) =>
-    html("li", { class: "entry" }, html("time", { datetime: entry.date }, dateName(entry.date)), html("p", { dir: "auto" }, entry.text)),
+    html("li", { class: "entry" }, html("time", { datetime: entry.date }, dateName(entry.date)), html("p", { dir: "auto" }, entry.text), keepsake(entry)),
   );
   const list = entries.length ? html("ol", { class: "entries" }, ...entries) : emptyNote("diary.empty", name);
   return [html("h2", {}, say("diary.heading")), list];
@@ -43,6 +43,16 @@ function eventPart(model) {
   });
   const list = rows.length ? html("ul", { class: "entries" }, ...rows) : emptyNote("events.empty", model.name);
   return [html("h2", {}, say("events.heading")), list];
+}
+
+function keepsake({ keepsake }) {
+  return keepsake ? html("p", { class: "small soft" }, say("diary.keepsake", { item: keepsake })) : null;
+}
+
+function treasurePart({ treasures, name }) {
+  if (treasures.length === 0) return [];
+  const rows = treasures.map((item) => html("li", {}, nameOf("item", item)));
+  return [html("h2", {}, say("treasures.heading", { name })), html("ul", { class: "memories" }, ...rows)];
 }
 
 function emptyNote(key, name) {

@@ -8,8 +8,11 @@ export const NEWS_MAX = 6;
 /** What an owner did needs no retelling to that owner. */
 const OWN_DOINGS = new Set(["fed", "washed", "tucked", "stroked", "lamp", "offered", "talked", "came", "habit", "named", "moved_house"]);
 
+/** Events whose `n` counts equal ones in a row; elsewhere it is a score, or hours. */
+const COUNTED = new Set(["fed", "washed", "tucked", "stroked", "lamp", "talked", "did", "went", "offered"]);
+
 export function eventText({ kind, item = "", n = 1 }, name) {
-  const times = n > 1 && kind !== "caught" && kind !== "quiet" ? say("event.times", { n }) : "";
+  const times = n > 1 && COUNTED.has(kind) ? say("event.times", { n }) : "";
   return say(`event.${kind}`, { name, item: itemName(kind, item), n }) + times;
 }
 

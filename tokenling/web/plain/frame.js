@@ -40,8 +40,9 @@ export function makeFrame(act) {
 }
 
 function stateLine(model) {
+  if (model.stage === "egg") return say("state.egg");
   const parts = [nameOf("stage", model.stage), say(model.asleep ? "state.asleep" : "state.awake")];
-  if (model.place && model.stage !== "egg") parts.push(nameOf("place", model.place));
+  if (model.place) parts.push(nameOf("place", model.place));
   if (model.want) parts.push(nameOf("want", model.want));
   return parts.join(" · ");
 }

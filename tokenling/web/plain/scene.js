@@ -9,7 +9,7 @@ const HEIGHT = 280;
 const GROUND = { x: 206, y: 238 };
 
 const STAGES = {
-  hatchling: { width: 43, height: 72, eyes: 38, gap: 15, leaf: 0.62 },
+  hatchling: { width: 44, height: 80, eyes: 49, gap: 15, leaf: 0.66 },
   child: { width: 52, height: 94, eyes: 54, gap: 19, leaf: 0.86 },
   adult: { width: 62, height: 116, eyes: 70, gap: 23, leaf: 1.1 },
 };

@@ -23,6 +23,7 @@ const TABLE = {
   "stage.adult": "grown-up",
   "said.asleep": "{name} fell asleep.",
   "said.awake": "{name} woke up.",
+  "state.egg": "an egg, warm and listening",
   "state.asleep": "asleep",
   "state.awake": "awake",
   "state.thinking": "{name} is thinking",
@@ -123,6 +124,8 @@ const TABLE = {
 
   "diary.heading": "Diary",
   "diary.empty": "{name} has not written anything yet. An entry comes at the end of a day with something to tell.",
+  "diary.keepsake": "With it lies {item}.",
+  "treasures.heading": "What {name} keeps",
   "memories.heading": "What {name} remembers",
   "memories.empty": "No memories yet.",
   "events.heading": "What happened lately",
