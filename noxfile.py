@@ -1,5 +1,9 @@
-"""The one entry point for maintainers: `nox` runs tests, lint, types; `nox -s preview` starts a pet's home."""
+"""The one entry point for maintainers: `nox` runs tests, lint and types; `nox -s preview` starts a pet's home.
 
+`nox -l` lists the sessions run by hand: docs, package, bench, train, lock.
+"""
+
+import hashlib
 from pathlib import Path
 
 import nox
@@ -11,6 +15,15 @@ nox.options.error_on_external_run = True
 
 ROOT = Path(__file__).parent
 LOCKS = ROOT / "tools" / "locks"
+LOCKED_GROUPS = {
+    "base": [],
+    "test": ["test"],
+    "lint": ["lint"],
+    "types": ["types", "test"],
+    "docs": ["docs"],
+    "train": ["train"],
+}
+"""Lock file to the dependency groups it holds beside the project's own requirements."""
 
 
 def install_locked(session: nox.Session, *groups: str) -> None:
@@ -51,17 +64,49 @@ def types(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def docs(session: nox.Session) -> None:
+    """The documentation as HTML in build/docs; a warning fails."""
+    install_locked(session, "docs")
+    session.run("sphinx-build", "--fail-on-warning", "--keep-going", "-b", "html", "docs", "build/docs")
+
+
+@nox.session(default=False)
+def package(session: nox.Session) -> None:
+    """Build sdist and wheel twice to the same digests, install the wheel clean, and let the host check itself."""
+    session.install("build")
+    builds = []
+    for attempt in ("first", "second"):
+        out = Path(session.create_tmp()) / attempt
+        session.run("python", "-m", "build", "--outdir", str(out), ".", env={"SOURCE_DATE_EPOCH": "1767225600"})
+        builds.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(out.iterdir())})
+    if builds[0] != builds[1]:
+        session.error(f"two builds differ: {builds}")
+    session.install("--require-hashes", "-r", str(LOCKS / "base.txt"))
+    session.install("--no-deps", "--force-reinstall", *map(str, out.glob("*.whl")))
+    with session.chdir(session.create_tmp()):
+        session.run("tokenling", "preview", "--check", "--state", "state")
+
+
+@nox.session(default=False)
+def bench(session: nox.Session) -> None:
+    """Measure a reactive reply against a real preview process."""
+    install_locked(session, "test")
+    session.run("python", "-m", "tools.bench.reply", *session.posargs)
+
+
+@nox.session(default=False)
+def train(session: nox.Session) -> None:
+    """Train and export a brain; PyTorch is installed here and nowhere else."""
+    install_locked(session, "train")
+    session.run("python", "-m", "tools.train_brain", *session.posargs)
+
+
+@nox.session(default=False)
 def lock(session: nox.Session) -> None:
     """Write the lock files again from pyproject.toml: hashes, no addresses."""
     session.install("uv")
     LOCKS.mkdir(parents=True, exist_ok=True)
-    for name, groups in {
-        "base": [],
-        "test": ["test"],
-        "lint": ["lint"],
-        "types": ["types", "test"],
-        "train": ["train"],
-    }.items():
+    for name, groups in LOCKED_GROUPS.items():
         flags = [flag for group in groups for flag in ("--group", group)]
         session.run(
             "uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-emit-index-url",

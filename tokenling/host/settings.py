@@ -1,0 +1,422 @@
+"""The settings of `tokenling serve`: one table that reads them, refuses them and writes docs/settings.md.
+
+Each `Setting` row holds a name, its meaning, its default as text, what is allowed, and the parser that holds to it.
+`read_settings` tries every row and reports every refusal at once; what it returns has been checked whole.
+"""
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from tokenling.host.setting_values import (
+    ENROL_CODE_LENGTHS,
+    FEATURES_MAX,
+    GPU_INDEX_MAX,
+    ORIGINS_MAX,
+    PETS_MAX,
+    THREADS_MAX,
+    WEATHER_SEED_CODE_POINTS_MAX,
+    Address,
+    Numerics,
+    Precision,
+    Unfit,
+    parse_address,
+    parse_brain_id,
+    parse_database,
+    parse_directory,
+    parse_enrol_code,
+    parse_features,
+    parse_hosts,
+    parse_networks,
+    parse_numerics,
+    parse_origins,
+    parse_precision,
+    parse_weather_seed,
+    whole,
+)
+
+PREFIX = "SUBTOKENLING_"
+OLD_PREFIX = "TOKENLING_"
+
+SHOWN_CODE_POINTS_MAX = 80
+"""How much of a refused value an error repeats."""
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One refused setting: its full name, what was found (never a secret's value) and what is allowed."""
+
+    name: str
+    found: str
+    allowed: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: found {self.found}; allowed: {self.allowed}"
+
+
+class SettingsRefused(Exception):
+    """Raised when at least one setting is wrong. Nothing was opened; exit code 2. Mend the settings and start again."""
+
+    code = "settings_refused"
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Generic[T_co]):
+    """One row of the table. `default` is the text that stands when the variable is unset; None: no value."""
+
+    name: str
+    meaning: str
+    default: str | None
+    allowed: str
+    parse: Callable[[str], T_co]
+    required: bool = False
+    secret: bool = False
+
+    @property
+    def variable(self) -> str:
+        return PREFIX + self.name
+
+
+LISTEN = Setting(
+    "LISTEN",
+    "Socket address of the HTTP listener. Port 0 takes a free one; the bound address is printed. TLS belongs to a "
+    "reverse proxy: listen on loopback behind it.",
+    None,
+    "an IP address and a port, such as `127.0.0.1:8460` or `[::1]:0`",
+    parse_address,
+    required=True,
+)
+DB = Setting(
+    "DB",
+    "The SQLite file that holds the pets: private live state, one process per file, mode 0600. Keep it outside Git.",
+    None,
+    "the path of a file, existing or new, in an existing directory",
+    parse_database,
+    required=True,
+)
+MODEL_DIR = Setting(
+    "MODEL_DIR",
+    "The brain: a directory with `tokenizer.json`, `config.json`, the chosen ONNX graph and its external tensor files.",
+    None,
+    "the path of an existing directory",
+    parse_directory,
+    required=True,
+)
+MODEL_DTYPE = Setting(
+    "MODEL_DTYPE",
+    "Chooses exactly `onnx/model_q4.onnx`, `onnx/model_quantized.onnx` or `onnx/model.onnx`. A missing file is an "
+    "error, never another precision.",
+    "q4",
+    "`q4`, `q8` or `fp32`",
+    parse_precision,
+)
+MODEL_ID = Setting(
+    "MODEL_ID",
+    "The brain's release id. Unset: taken from the brain's `brain.json`. Set: must match it; a brain without one "
+    "needs it.",
+    None,
+    "1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or digit",
+    parse_brain_id,
+)
+ALLOWED_ORIGIN = Setting(
+    "ALLOWED_ORIGIN",
+    "Browser origins that may call the API, exactly as a browser sends them.",
+    None,
+    f"`https://host[:port]`, comma-separated, at most {ORIGINS_MAX}; `http://` for loopback only; no wildcard, no path",
+    parse_origins,
+    required=True,
+)
+THREADS = Setting(
+    "THREADS",
+    "CPU threads inside one ONNX Runtime step; clamped to the cores over the lanes, with a line saying so. Threads "
+    "between operators stay at one.",
+    "4",
+    f"a whole number from 1 to {THREADS_MAX}",
+    whole(1, THREADS_MAX),
+)
+GPU_DEVICE = Setting(
+    "GPU_DEVICE",
+    "Logical CUDA index (after `CUDA_VISIBLE_DEVICES`) of a second worker. Unset: CPU only. A GPU that does not start "
+    "leaves the CPU serving, with a line saying so.",
+    None,
+    f"a whole number from 0 to {GPU_INDEX_MAX}",
+    whole(0, GPU_INDEX_MAX),
+)
+MAX_PETS = Setting(
+    "MAX_PETS",
+    "Bound on registered pets, parked ones included. Not a measured capacity.",
+    "64",
+    f"a whole number from 1 to {PETS_MAX}",
+    whole(1, PETS_MAX),
+)
+WEATHER_SEED = Setting(
+    "WEATHER_SEED",
+    "Seed of the weather, given to pets that move in. Empty: each pet keeps its own.",
+    "",
+    f"at most {WEATHER_SEED_CODE_POINTS_MAX} printable characters",
+    parse_weather_seed,
+)
+FEATURES = Setting(
+    "FEATURES",
+    "The brain's trained features. Unset: taken from its `brain.json`. Set: must match it; a brain without one has "
+    "those named here.",
+    None,
+    f'a JSON list of at most {FEATURES_MAX} different names, such as `[]` or `["lookups"]`',
+    parse_features,
+)
+NUMERICS = Setting(
+    "NUMERICS",
+    "`exact` agrees with the browser (no QDQ fusion, no prepacking); `fast` uses fused kernels with int8 activations, "
+    "whose turns cannot be proved elsewhere.",
+    "exact",
+    "`exact` or `fast`",
+    parse_numerics,
+)
+CPU_LANES = Setting(
+    "CPU_LANES",
+    "Turns that the CPU worker runs at once, over one ONNX Runtime session.",
+    "1",
+    f"a whole number from 1 to {THREADS_MAX}, no more than the cores",
+    whole(1, THREADS_MAX),
+)
+METRICS_LISTEN = Setting(
+    "METRICS_LISTEN",
+    "Reserved for a metrics listener. This version has none and refuses to start when it is set.",
+    None,
+    "unset: this version has no metrics listener",
+    parse_address,
+)
+ENROL_CODE = Setting(
+    "ENROL_CODE",
+    "A code that a new pet must bring to move in. Unset: anyone who reaches the host may adopt here. Never shown.",
+    None,
+    f"{ENROL_CODE_LENGTHS[0]} to {ENROL_CODE_LENGTHS[1]} visible ASCII characters",
+    parse_enrol_code,
+    secret=True,
+)
+ALLOWED_HOSTS = Setting(
+    "ALLOWED_HOSTS",
+    "Host names that are answered, read from the `Host` header without its port; any other gets 421. A guard against "
+    "DNS rebinding. Unset: every name is answered.",
+    None,
+    f"host names or addresses without a port (IPv6 in brackets), comma-separated, at most {ORIGINS_MAX}; no wildcard",
+    parse_hosts,
+)
+TRUSTED_PROXIES = Setting(
+    "TRUSTED_PROXIES",
+    "Reserved for proxies whose forwarding headers are believed. This version reads none and refuses to start when it "
+    "is set; forwarding headers are ignored.",
+    None,
+    "unset: this version believes no forwarding header",
+    parse_networks,
+)
+
+TABLE: tuple[Setting[object], ...] = (
+    LISTEN,
+    DB,
+    MODEL_DIR,
+    MODEL_DTYPE,
+    MODEL_ID,
+    ALLOWED_ORIGIN,
+    THREADS,
+    GPU_DEVICE,
+    MAX_PETS,
+    WEATHER_SEED,
+    FEATURES,
+    NUMERICS,
+    CPU_LANES,
+    METRICS_LISTEN,
+    ENROL_CODE,
+    ALLOWED_HOSTS,
+    TRUSTED_PROXIES,
+)
+LATER: tuple[Setting[object], ...] = (METRICS_LISTEN, TRUSTED_PROXIES)
+"""Settings this version knows by name and does not have: set, they are refused rather than ignored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a host runs on, checked whole. `threads` is already clamped; None means unset."""
+
+    listen: Address
+    database: Path
+    model_dir: Path
+    precision: Precision
+    model_id: str | None
+    origins: tuple[str, ...]
+    threads: int
+    gpu_device: int | None
+    pets_max: int
+    weather_seed: str
+    features: tuple[str, ...] | None
+    numerics: Numerics
+    cpu_lanes: int
+    enrol_code: str | None
+    allowed_hosts: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The settings and what the operator should be told about them, a line each."""
+
+    settings: Settings
+    remarks: tuple[str, ...]
+
+
+class _Reader:
+    """Takes one setting after the other from an environment and gathers what is wrong."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self.problems: list[Problem] = []
+
+    def take(self, setting: Setting[T_co]) -> T_co | None:
+        """The parsed value, or None when the setting is unset, or wrong (and then noted)."""
+        text = self._environ.get(setting.variable, setting.default)
+        if text is None:
+            if setting.required:
+                self.refuse(setting, "nothing (it is required)")
+            return None
+        if setting in LATER:
+            self.refuse(setting, "a value")
+            return None
+        try:
+            return setting.parse(text)
+        except Unfit as unfit:
+            self.refuse(setting, _shown(setting, text) + (f" ({unfit})" if str(unfit) else ""))
+            return None
+
+    def refuse(self, setting: Setting[object], found: str) -> None:
+        self.problems.append(Problem(setting.variable, found, setting.allowed.replace("`", "")))
+
+
+def _shown(setting: Setting[object], text: str) -> str:
+    if setting.secret:
+        return f"{len(text)} characters (not shown)"
+    cut = text if len(text) <= SHOWN_CODE_POINTS_MAX else text[:SHOWN_CODE_POINTS_MAX] + "…"
+    return ascii(cut)
+
+
+def read_settings(environ: Mapping[str, str], *, cores: int) -> Found:
+    """The settings in `environ`, checked; raises `SettingsRefused` with every problem."""
+    reader = _Reader(environ)
+    lanes = reader.take(CPU_LANES) or 1
+    if lanes > cores:
+        reader.refuse(CPU_LANES, f"{lanes} on {cores} cores")
+    threads_wanted = reader.take(THREADS) or 1
+    for later in LATER:
+        reader.take(later)
+    listen, database, model_dir, origins = (
+        reader.take(LISTEN),
+        reader.take(DB),
+        reader.take(MODEL_DIR),
+        reader.take(ALLOWED_ORIGIN),
+    )
+    threads = min(threads_wanted, max(1, cores // max(1, lanes)))
+    precision, numerics = reader.take(MODEL_DTYPE) or "q4", reader.take(NUMERICS) or "exact"
+    weather_seed = reader.take(WEATHER_SEED) or ""
+    model_id, gpu_device, pets_max = reader.take(MODEL_ID), reader.take(GPU_DEVICE), reader.take(MAX_PETS)
+    features, enrol_code, hosts = reader.take(FEATURES), reader.take(ENROL_CODE), reader.take(ALLOWED_HOSTS)
+    if reader.problems or listen is None or database is None or model_dir is None or origins is None:
+        raise SettingsRefused(_in_table_order(reader.problems))
+    settings = Settings(
+        listen=listen,
+        database=database,
+        model_dir=model_dir,
+        origins=origins,
+        model_id=model_id,
+        threads=threads,
+        gpu_device=gpu_device,
+        pets_max=pets_max or 0,
+        features=features,
+        cpu_lanes=lanes,
+        enrol_code=enrol_code,
+        allowed_hosts=hosts,
+        precision=precision,
+        numerics=numerics,
+        weather_seed=weather_seed,
+    )
+    return Found(settings, _remarks(environ, settings, threads_wanted, cores))
+
+
+def _in_table_order(problems: list[Problem]) -> tuple[Problem, ...]:
+    order = [setting.variable for setting in TABLE]
+    return tuple(sorted(problems, key=lambda problem: order.index(problem.name)))
+
+
+def _remarks(environ: Mapping[str, str], settings: Settings, threads_wanted: int, cores: int) -> tuple[str, ...]:
+    remarks = [*foreign_names(environ)]
+    if settings.threads < threads_wanted:
+        remarks.append(
+            f"{THREADS.variable} is {threads_wanted}; {settings.threads} used: "
+            f"{cores} cores over {settings.cpu_lanes} lanes"
+        )
+    checkout = git_checkout_of(settings.database)
+    if checkout is not None:
+        remarks.append(
+            f"{DB.variable} lies inside the Git checkout {checkout}: it holds private state, keep it outside"
+        )
+    return tuple(remarks)
+
+
+def foreign_names(environ: Mapping[str, str]) -> list[str]:
+    """A line each for old names, for names of ours that no setting has, and for ORT_DYLIB_PATH."""
+    known = {setting.variable for setting in TABLE}
+    lines = []
+    old = sorted(name for name in environ if name.startswith(OLD_PREFIX))
+    if old:
+        lines.append(f"{', '.join(old)}: old names are not read; the settings are named {PREFIX}*")
+    for name in sorted(name for name in environ if name.startswith(PREFIX) and name not in known):
+        near = difflib.get_close_matches(name, known, n=1)
+        lines.append(f"{name}: no such setting, not read" + (f"; is {near[0]} meant?" if near else ""))
+    if "ORT_DYLIB_PATH" in environ:
+        lines.append("ORT_DYLIB_PATH is not needed and not read: the onnxruntime package brings the library")
+    return lines
+
+
+def git_checkout_of(path: Path) -> Path | None:
+    """The checkout that holds `path`, or None."""
+    return next((parent for parent in path.absolute().parents if (parent / ".git").exists()), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One line of `--print-config`."""
+
+    variable: str
+    value: str
+    source: str
+
+
+def show_settings(environ: Mapping[str, str]) -> tuple[Shown, ...]:
+    """Each setting as it was given and where it came from; a secret only as set."""
+    lines = []
+    for setting in TABLE:
+        if setting.variable in environ:
+            value = "(set, not shown)" if setting.secret else environ[setting.variable]
+            lines.append(Shown(setting.variable, value, "environment"))
+        else:
+            lines.append(
+                Shown(setting.variable, setting.default or "", "unset" if setting.default is None else "default")
+            )
+    return tuple(lines)
+
+
+def settings_markdown() -> str:
+    """The table of docs/settings.md."""
+    rows = ["| Variable | Meaning | Default | Allowed |", "|---|---|---|---|"]
+    for setting in TABLE:
+        default = "required" if setting.required else "unset" if setting.default is None else f"`{setting.default}`"
+        rows.append(
+            f"| `{setting.variable}` | {setting.meaning} | {'empty' if setting.default == '' else default} "
+            f"| {setting.allowed} |"
+        )
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,181 @@
+"""The store task and its callers: one task owns the connection, everybody else queues up and waits.
+
+    callers ──► bounded queue ──► store task ──► one thread hop per group ──► answers
+    (any task)   QUEUE_MAX         up to GROUP_MAX calls share one commit
+
+While one group is on its way to the disk the next one gathers: nobody waits for company, and a busy host commits in
+few transactions. A write is answered after its commit, a read after the writes that were queued beside it. A caller
+that is cancelled before its group began leaves no trace; after that its call is committed whole.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar, cast
+
+import anyio.to_thread
+import trio
+
+from tokenling.store.database import Database, Done, Failed, Work, open_database
+from tokenling.store.errors import FailureCode, StoreFailed
+from tokenling.store.values import Statistics
+
+QUEUE_MAX = 256
+"""Calls that wait at once; more wait for a place. 256 calls of 1 MiB are what the host's memory has to spare."""
+GROUP_MAX = 64
+"""Calls in one transaction: larger groups gained nothing (docs/store.md) and make the first caller wait."""
+PROBE_AFTER_S = 1.0
+"""While writes fail and nobody calls, the store tries by itself this often, so that it is seen to recover."""
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One caller's work and, later, its outcome."""
+
+    work: Work[object]
+    writes: bool
+    wanted: bool = True
+    answered: trio.Event = field(default_factory=trio.Event)
+    outcome: Done[object] | Failed | None = None
+
+    def answer(self, outcome: Done[object] | Failed) -> None:
+        self.outcome = outcome
+        self.answered.set()
+
+
+class StoreTask:
+    """The queue and the task behind it. `open_task` makes one."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._limiter = anyio.CapacityLimiter(1)
+        self._send, self._receive = trio.open_memory_channel[Call](QUEUE_MAX)
+        self._writes = self._reads = self._commits = self._failed_commits = self._largest_group = 0
+
+    @property
+    def database(self) -> Database:
+        """The synchronous half, for what runs before or after the task."""
+        return self._database
+
+    def statistics(self) -> Statistics:
+        """What was done so far."""
+        return Statistics(
+            writes=self._writes,
+            reads=self._reads,
+            commits=self._commits,
+            failed_commits=self._failed_commits,
+            largest_group=self._largest_group,
+            queued=self._send.statistics().current_buffer_used,
+        )
+
+    async def call(self, work: Work[T], *, writes: bool) -> T:
+        """What `work` gives back, for a write after its commit. Raises what it raises, or `StoreFailed`.
+
+        Cancelled, it is either committed whole or not at all; a caller that must know asks again.
+        """
+        call = Call(work, writes)
+        try:
+            await self._send.send(call)
+            await call.answered.wait()
+        except (trio.ClosedResourceError, trio.BrokenResourceError):
+            raise StoreFailed(FailureCode.CLOSED) from None
+        finally:
+            call.wanted = False
+        match call.outcome:
+            case Done(value):
+                return cast("T", value)
+            case Failed(error):
+                raise error
+            case None:
+                raise AssertionError("an answered call has an outcome")
+
+    async def run(self) -> None:
+        """Serve until `close`, then commit what is queued. Not to be cancelled: the caller shields it."""
+        async with self._receive:
+            while True:
+                calls = await self._gather()
+                if calls is None:
+                    return
+                await self._serve(calls)
+
+    def close(self) -> None:
+        """No more calls are taken; those in the queue are still served."""
+        self._send.close()
+
+    async def _gather(self) -> list[Call] | None:
+        """The next group: whoever waits now. Empty when it is time to probe, None when all is served and closed."""
+        calls: list[Call] = []
+        with trio.move_on_after(PROBE_AFTER_S if self._database.failing else float("inf")):
+            try:
+                calls.append(await self._receive.receive())
+                while len(calls) < GROUP_MAX:
+                    calls.append(self._receive.receive_nowait())
+            except trio.WouldBlock:
+                pass
+            except trio.EndOfChannel:
+                return calls or None
+        return calls
+
+    async def _serve(self, calls: list[Call]) -> None:
+        calls = [call for call in calls if call.wanted] if calls else [Call(probe, writes=True)]
+        if not calls:
+            return
+        outcomes = await anyio.to_thread.run_sync(run_group, self._database, calls, limiter=self._limiter)
+        self._count(calls, outcomes)
+        for call, outcome in zip(calls, outcomes, strict=True):
+            call.answer(outcome)
+
+    def _count(self, calls: Sequence[Call], outcomes: Sequence[Done[object] | Failed]) -> None:
+        writes = [outcome for call, outcome in zip(calls, outcomes, strict=True) if call.writes]
+        self._writes += len(writes)
+        self._reads += len(calls) - len(writes)
+        self._largest_group = max(self._largest_group, len(writes))
+        failed = bool(writes) and all(isinstance(one, Failed) and isinstance(one.error, StoreFailed) for one in writes)
+        self._commits += bool(writes) and not failed
+        self._failed_commits += failed
+
+
+def run_group(database: Database, calls: Sequence[Call]) -> list[Done[object] | Failed]:
+    """In the thread: the writes of a group in one transaction, then its reads."""
+    written = iter(database.write_group(works) if (works := [call.work for call in calls if call.writes]) else ())
+    return [next(written) if call.writes else database.read(call.work) for call in calls]
+
+
+def probe(unit: object) -> None:
+    """Nothing but a commit: enough to find out whether the disk takes one."""
+
+
+@asynccontextmanager
+async def open_task(path: Path, now_ms: int, vfs: str | None = None) -> AsyncIterator[StoreTask]:
+    """A running store task; at the end of the block, cancelled or not, what is queued is committed and all closed.
+
+    Raises `StoreRefused`. An exception of the block itself leaves it as it is, not within a group.
+    """
+    database = await anyio.to_thread.run_sync(open_database, path, now_ms, vfs)
+    task = StoreTask(database)
+    raised: BaseException | None = None
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_run_shielded, task)
+            try:
+                yield task
+            except BaseException as error:
+                raised = error
+                raise
+            finally:
+                task.close()
+    except BaseExceptionGroup as group:
+        if raised is not None and group.exceptions == (raised,):
+            raise raised from raised.__cause__
+        raise
+    finally:
+        with trio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(database.close)
+
+
+async def _run_shielded(task: StoreTask) -> None:
+    with trio.CancelScope(shield=True):
+        await task.run()

@@ -1,0 +1,61 @@
+"""What the store answers besides the protocol's own values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tokenling.protocol import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many pets are held, by status and by brain. `by_status` names every status, `by_brain` those in use.
+
+    `hosted_by_brain` counts active and prepared pets: the ones that keep a host from starting with another brain.
+    """
+
+    pets: int
+    by_status: Mapping[Status, int]
+    by_brain: Mapping[str, int]
+    hosted_by_brain: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PetSummary:
+    """A pet as its host's operator may see it: no id, no words."""
+
+    pet_digest: str
+    status: Status
+    prepared_at_ms: int
+    changed_at_ms: int
+    save_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedSave:
+    """A save that a takeover replaced."""
+
+    save: bytes = field(repr=False)
+    epoch: int
+    revision: int
+    replaced_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rebrained:
+    """How many pets got the new brain, and where the database from before lies."""
+
+    pets: int
+    backup: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What the store task did since it opened. A *group* is the calls that share one commit."""
+
+    writes: int
+    reads: int
+    commits: int
+    failed_commits: int
+    largest_group: int
+    queued: int
