@@ -11,13 +11,15 @@ import { problemText, say } from "./strings.js";
 
 /** Pauses before a lost step of a move is done again; the last one repeats. */
 const MOVE_PAUSES_MS = [1000, 2000, 4000, 8000, 15_000];
+/** Long enough for a screen reader to notice that the region was emptied. A guess. */
+const ANNOUNCE_AFTER_MS = 60;
 const MOVING_IN = new Set(["prepare", "activate"]);
 const SUPERSEDED = Symbol("superseded");
 const CODE_PROBLEMS = new Set(["enrol_required", "enrol_wrong"]);
 
 export class App {
   constructor(records, page, live) {
-    Object.assign(this, { records, page, live, companion: null, names: {}, remote: null, current: null });
+    Object.assign(this, { records, page, live, companion: null, names: {}, unsaid: [], remote: null, current: null });
     this.host = location.origin;
     this.moving = new Map();
   }
@@ -32,10 +34,12 @@ export class App {
     return first ? this.show(first) : this.meet();
   }
 
+  /** Speaks through the one live region: what comes up together is said together, the same words twice are said twice. */
   announce = (text) => {
-    // the same words twice in a row are spoken twice only if the region was empty in between
+    this.unsaid.push(text);
+    if (this.unsaid.length > 1) return;
     this.live.textContent = "";
-    setTimeout(() => (this.live.textContent = text), 50);
+    setTimeout(() => (this.live.textContent = this.unsaid.splice(0).join(" ")), ANNOUNCE_AFTER_MS);
   };
 
   /** A fault of the page's own (storage gone, a bug): told, never swallowed. */

@@ -21,6 +21,7 @@ export class Outbox {
     this.items = [];
     this.running = false;
     this.closed = false;
+    this.shown = { epoch: 0, revision: 0 };
   }
 
   /** Resolves with the host's answer, rejects with its refusal. A stuck command stays pending until retried. */
@@ -43,9 +44,10 @@ export class Outbox {
   }
 
   /** Forgets answered commands that `view` already shows. */
-  seen(view) {
-    const shown = (item) => view.epoch > item.epoch || (view.epoch === item.epoch && view.revision >= item.revision);
-    this.items = this.items.filter((item) => item.state !== "done" || !shown(item));
+  seen({ epoch, revision }) {
+    this.shown = { epoch, revision };
+    const isShown = (item) => epoch > item.epoch || (epoch === item.epoch && revision >= item.revision);
+    this.items = this.items.filter((item) => item.state !== "done" || !isShown(item));
   }
 
   close() {
@@ -71,6 +73,8 @@ export class Outbox {
       try {
         const answer = await this.host.command(item.body);
         Object.assign(item, { state: "done", revision: answer.revision, epoch: answer.epoch });
+        // a repeated command's answer may come after the view that shows it
+        this.seen(this.shown);
         return item.resolve(answer);
       } catch (problem) {
         if (!problem.lost) return this.#refused(item, problem);

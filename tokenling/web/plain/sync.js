@@ -27,14 +27,15 @@ export class Sync {
 
   start() {
     document.addEventListener("visibilitychange", this.onVisibility);
-    window.addEventListener("online", this.onVisibility);
+    // a request in flight may not notice that the network is gone: asking anew does
+    for (const change of ["online", "offline"]) window.addEventListener(change, this.onVisibility);
     this.#loop();
   }
 
   stop() {
     this.stopped = true;
     document.removeEventListener("visibilitychange", this.onVisibility);
-    window.removeEventListener("online", this.onVisibility);
+    for (const change of ["online", "offline"]) window.removeEventListener(change, this.onVisibility);
     this.#interrupt();
   }
 
@@ -66,17 +67,18 @@ export class Sync {
       this.#heard();
       if (answer) this.#take(answer);
       this.handlers.onHeard();
-      return this.#pauseAfter(wait && (answer !== null || Date.now() - askedMs >= FOREGROUND_POLL_MS));
+      const refused = wait && answer === null && Date.now() - askedMs < FOREGROUND_POLL_MS;
+      return this.#pauseAfter(refused);
     } catch (problem) {
       if (signal.aborted) return 0;
       return this.#failed(problem, wait);
     }
   }
 
-  /** No pause after a long-poll that held; a host that lets none wait (it is stopping) is asked once a second. */
-  #pauseAfter(held) {
+  /** The next long-poll begins at once; a host that lets none wait (it is stopping) is asked once a second. */
+  #pauseAfter(refused) {
     if (document.hidden) return HIDDEN_POLL_MS;
-    return held ? 0 : FOREGROUND_POLL_MS;
+    return refused || Date.now() < this.plainUntilMs ? FOREGROUND_POLL_MS : 0;
   }
 
   #take({ view, etag }) {
