@@ -61,6 +61,8 @@ SAVE_DEPTH_MAX = 16
 
 PROMPT_LINES_MAX = 8
 """Chat lines in a prompt: a small brain looks no further back."""
+PROMPT_IDLE_LINES_MAX = 4
+PROMPT_PET_LINES_IN_A_ROW_MAX = 2
 PROMPT_MEMORIES_MAX = 3
 PROMPT_LATELY_MAX = 3
 RECALL_TOPICS_MAX = 4

@@ -175,6 +175,7 @@ def live_span(state: State, until: int) -> State:
     local = local_minute(state.hosting.time_zone, first)
     if local // 60 != state.local_hour:
         state = _entered_hour(state, first, local)
+        until = first  # what a new hour changes is visible at its first minute: `due_ms` wants to see it
     last = min(until, _span_end(state, first, local))
     body = state.body
     meters = (
@@ -294,7 +295,7 @@ def grown(state: State, at_ms: int) -> State:
     if state.stage == "adult" or _growth_left(state) > 0:
         return state
     if state.stage == "egg":
-        return hatched(state, at_ms)
+        return ask(hatched(state, at_ms), "hatch", at_ms)
     stage = "child" if state.stage == "hatchling" else "adult"
     state = replace(state, stage=stage)
     return with_effect(with_event(state, "grew", at_ms, stage), "grow", at_ms, stage)

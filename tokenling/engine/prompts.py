@@ -4,8 +4,10 @@ The header tells what matters for a choice: who, awake or not, where, the body i
 what is offered, what fits from memory, what happened lately. Weather and the exact time are not in it: the brain looks
 them up, and the answers travel with the request. Worked example::
 
-    Pip is a shy, dreamy child who loves plum. Awake in the garden, evening, feeling curious.
-    Body: hungry, rested, glad, clean, warm, close to owner. Snacks: 1. Wants food.
+    Pip is a shy, dreamy child who loves plum.
+    Awake in the garden, evening, autumn, feeling curious.
+    Body: hungry, rested, glad, clean, warm, close to owner.
+    Snacks: 1. Wants food.
     Offer: plum.
     Knows: Sam likes tea; the pond is deep.
     Recall: bicycle.
@@ -15,6 +17,7 @@ them up, and the answers travel with the request. Worked example::
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from tokenling.engine.balance import RETURN_GAP_MINUTES
@@ -22,17 +25,20 @@ from tokenling.engine.bounds import (
     DIARY_NEW_TOKENS_MAX,
     LINE_NEW_TOKENS_MAX,
     MINUTES_OF_DAY,
+    PROMPT_IDLE_LINES_MAX,
     PROMPT_LATELY_MAX,
     PROMPT_LINES_MAX,
+    PROMPT_PET_LINES_IN_A_ROW_MAX,
     PROMPT_TODAY_MAX,
     TICK_MS,
 )
+from tokenling.engine.errors import StaleTurn
 from tokenling.engine.memories import fitting, topics
 from tokenling.engine.owner import away_hours
 from tokenling.engine.phrases import away_words, body_words, named, told, where
 from tokenling.engine.request import CONTEXT_TOKENS_MAX, GenerationRequest
 from tokenling.engine.sky import clock_words, day_part
-from tokenling.engine.state import Asked, State
+from tokenling.engine.state import Asked, ChatLine, Event, State
 from tokenling.engine.tags import legal_tags
 from tokenling.engine.turns import Turn
 from tokenling.engine.zones import local_minute
@@ -47,6 +53,7 @@ LATELY_MINUTES = 480
 """How far back "lately" reaches."""
 _UNTOLD = frozenset(("talked", "lamp", "offered", "remembered", "quiet", "came"))
 """Events that the lines or another part of the header tell already."""
+_UNTOLD_IN_DIARY = frozenset(("quiet", "lamp", "offered", "remembered"))
 _CUE: Mapping[str, str] = MappingProxyType(
     {
         "feed": "(Owner feeds {name}: {item}.)",
@@ -62,8 +69,13 @@ _CUE: Mapping[str, str] = MappingProxyType(
 
 
 def build_request(state: State, turn: Turn) -> GenerationRequest:
-    """What the brain is asked for a due turn: a function of the two alone."""
+    """What the brain is asked for a due turn: a function of the two alone.
+
+    Raises `StaleTurn` for a diary turn whose page is not owed any more.
+    """
     diary = turn.kind == "diary"
+    if diary and state.owed is None:
+        raise StaleTurn(turn.id)
     answers = lookup_answers(state, turn)
     tags = tuple(f"[{tag}]" for tag in legal_tags(state, turn.kind))
     return GenerationRequest(
@@ -137,29 +149,46 @@ def _lately(state: State, turn: Turn) -> str:
     since_ms = turn.at_ms - LATELY_MINUTES * TICK_MS
     hours = away_hours(state, turn.at_ms)
     back = [f"owner is back after {away_words(hours)}"] if hours * 60 >= RETURN_GAP_MINUTES else []
-    recent = [told(event) for event in state.events if event.kind not in _UNTOLD and event.at_ms >= since_ms]
-    parts = back + _distinct(recent)[-PROMPT_LATELY_MAX:]
+    recent = [event for event in state.events if event.kind not in _UNTOLD and event.at_ms >= since_ms]
+    parts = back + _told(recent)[-PROMPT_LATELY_MAX:]
     return f"Lately: {', '.join(parts)}." if parts else ""
 
 
-def _distinct(texts: list[str]) -> list[str]:
-    """The texts without repeats, each at its last place."""
-    return list(dict.fromkeys(reversed(texts)))[::-1]
+def _told(events: list[Event]) -> list[str]:
+    """The events in words, equal ones as one with their sum, each at its last place."""
+    summed: dict[tuple[str, str], Event] = {}
+    for event in events:
+        key = (event.kind, event.item)
+        earlier = summed.pop(key, None)
+        summed[key] = event if earlier is None or event.kind == "caught" else replace(event, n=event.n + earlier.n)
+    return [told(event) for event in summed.values()]
 
 
-# --- the lines -----------------------------------------------------------------------------------------------
+# --- the lines -------------------------------------------------------------------------------------------------
 
 
 def _lines(state: State, turn: Turn) -> tuple[str, ...]:
     if turn.kind == "diary":
         return (_today(state),)
-    shown = state.chat[-PROMPT_LINES_MAX:]
-    lines = [f"{'Owner' if line.who == 'owner' else state.name}: {line.text}" for line in shown]
+    lines = _chat_lines(state, PROMPT_IDLE_LINES_MAX if turn.kind == "idle" else PROMPT_LINES_MAX)
     if turn.kind == "idle":
         lines.append("(Owner is quiet.)")
     elif state.asked is not None and state.asked.cue != "say":
         lines.append(_cue_line(state, state.asked))
     return tuple(lines)
+
+
+def _chat_lines(state: State, high: int) -> list[str]:
+    """The last lines, at most two of the pet's in a row: its own monologue would only teach it to repeat itself."""
+    shown: list[ChatLine] = []
+    in_a_row = 0
+    for line in reversed(state.chat):
+        in_a_row = in_a_row + 1 if line.who == "pet" else 0
+        if in_a_row <= PROMPT_PET_LINES_IN_A_ROW_MAX:
+            shown.append(line)
+        if len(shown) == high:
+            break
+    return [f"{'Owner' if line.who == 'owner' else state.name}: {line.text}" for line in reversed(shown)]
 
 
 def _cue_line(state: State, asked: Asked) -> str:
@@ -170,8 +199,8 @@ def _today(state: State) -> str:
     """The day in a line: what happened since the last page, the newest things last."""
     assert state.owed is not None
     today = [
-        told(event)
+        event
         for event in state.events
-        if state.diary_since_ms < event.at_ms <= state.owed.at_ms and event.kind not in ("quiet", "lamp", "offered")
+        if state.diary_since_ms < event.at_ms <= state.owed.at_ms and event.kind not in _UNTOLD_IN_DIARY
     ]
-    return f"(Today: {', '.join(_distinct(today)[-PROMPT_TODAY_MAX:])}.)"
+    return f"(Today: {', '.join(_told(today)[-PROMPT_TODAY_MAX:])}.)"
