@@ -1,0 +1,402 @@
+"""Pets live on their own time: turns without a client, one at a time, late if need be, only while they are wanted."""
+
+import json
+from pathlib import Path
+
+import pytest
+import trio
+
+from host_pets.house import (
+    DAY_MS,
+    HOUR_MS,
+    MINUTE_MS,
+    NOON_MS,
+    House,
+    Owner,
+    ScriptedBrain,
+    Wall,
+    chat_of,
+    new_save,
+    open_house,
+)
+from tokenling import engine
+from tokenling.engine.request import GenerationRequest
+from tokenling.host.errors import ApiError
+from tokenling.host.executor import BACK_OFF_FIRST_MS, BACK_OFF_MAX_MS, TRIES_MAX, back_off_ms
+from tokenling.protocol import TURN_RECEIPTS_MAX, Record, Status, Tombstone
+
+STROKE = {"kind": "care", "action": "stroke"}
+
+
+async def woken(house: House, owner: Owner) -> Owner:
+    """The pet after its first words, with nothing due."""
+    await house.settle()
+    house.brain.asked.clear()
+    return owner
+
+
+def failing(turn_id: str, request: GenerationRequest) -> Exception:
+    return ValueError("words of an owner")
+
+
+async def live_on(house: House, until_ms: int) -> None:
+    """Wall time passes, as it does, a minute at a time."""
+    while house.wall.ms < until_ms:
+        await house.pass_ms(min(MINUTE_MS, until_ms - house.wall.ms))
+
+
+async def test_a_reply_to_the_owner_is_the_brains_own(tmp_path: Path) -> None:
+    async with open_house(tmp_path, brain=ScriptedBrain(lambda turn, request: "good day to you")) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        await owner.say("hello there")
+        await house.settle()
+        assert ["good day to you"] == chat_of(await owner.see(), "pet")[-1:]
+        (_turn_id, request), *_more = house.brain.asked
+        assert any("hello there" in line for line in request.lines)
+        assert {"turn": house.brain.turn_ids[0]} == (await owner.receipts())[-1]
+
+
+async def test_idle_turns_happen_without_any_client(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        await live_on(house, NOON_MS + 3 * HOUR_MS)
+        idle = [turn_id for turn_id in house.brain.turn_ids if turn_id.startswith("i")]
+        assert 4 <= len(idle) <= 7
+        assert len(idle) == len(set(idle))
+        assert len(idle) <= len(await owner.receipts())
+
+
+async def test_a_day_with_the_executor_down_ends_in_the_bytes_of_one_that_never_stopped(tmp_path: Path) -> None:
+    evening = NOON_MS + 9 * HOUR_MS
+    ends = []
+    for folder, stops_at_noon in (("live", False), ("late", True)):
+        (tmp_path / folder).mkdir()
+        wall, brain = Wall(NOON_MS - 4 * HOUR_MS), ScriptedBrain()
+        async with open_house(tmp_path / folder, wall=wall, brain=brain) as house:
+            owner = await Owner(house, pet_id="7b0d3c1e-0000-4000-8000-000000000001").move_in()
+            await live_on(house, NOON_MS)
+            if not stops_at_noon:
+                await live_on(house, evening)
+        wall.ms = evening
+        async with open_house(tmp_path / folder, wall=wall, brain=brain) as house:
+            owner.house = house
+            await house.settle()
+            ends.append(((await owner.park())["save"], brain.turn_ids))
+    (live, live_turns), (late, late_turns) = ends
+    assert json.dumps(live) == json.dumps(late)
+    assert live_turns == late_turns
+    assert any(turn_id.startswith("i") for turn_id in live_turns)
+    assert any(turn_id.startswith("d") for turn_id in live_turns)
+
+
+async def test_a_long_absence_is_lived_late_up_to_the_cap(tmp_path: Path) -> None:
+    wall = Wall()
+    async with open_house(tmp_path, wall=wall) as house:
+        owner = await woken(house, await Owner(house).move_in())
+    wall.ms += 5 * DAY_MS
+    async with open_house(tmp_path, wall=wall) as house:
+        owner.house = house
+        with trio.fail_after(30):
+            await house.settle()
+        idle = [turn_id for turn_id in house.brain.turn_ids if turn_id.startswith("i")]
+        assert 0 < len(idle) <= 48 + 5
+        assert wall.ms // MINUTE_MS * MINUTE_MS == (await owner.see())["save"]["bodyClockMs"]
+
+
+async def test_a_pet_has_one_generation_at_a_time_however_many_lanes_there_are(tmp_path: Path) -> None:
+    async with open_house(tmp_path, lanes=4) as house:
+        owner = await Owner(house).move_in()
+        house.brain.close_gate()
+        for number in range(4):
+            await owner.say(f"hello {number}")
+        await house.begin()
+        house.brain.gate.set()
+        await house.settle()
+        assert 1 == house.brain.most
+
+
+async def test_what_an_owner_says_cancels_the_stale_generation_twice_and_the_third_run_stands(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        runs = []
+        for number in range(3):
+            house.brain.close_gate()
+            await owner.say(f"word {number}")
+            await house.begin()
+            runs.append(house.brain.turn_ids[-1])
+        assert runs[:2] == house.brain.cancelled
+        await owner.say("word 3")
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        assert runs[:2] == house.brain.cancelled
+        house.brain.gate.set()
+        await house.settle()
+        assert [*runs, house.brain.turn_ids[-1]] == house.brain.turn_ids
+        assert 4 == len(set(house.brain.turn_ids))
+        lines = (await owner.see())["save"]["chat"]
+        assert [runs[2], house.brain.turn_ids[-1]] == [line.get("turn") for line in lines if line["who"] == "pet"][-2:]
+
+
+async def test_care_does_not_disturb_a_running_answer(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        house.brain.close_gate()
+        await owner.say("hello")
+        await house.begin()
+        (turn_id,) = house.brain.turn_ids
+        await owner.command(STROKE)
+        house.brain.gate.set()
+        await house.settle()
+        assert [] == house.brain.cancelled
+        assert turn_id in [line.get("turn") for line in (await owner.see())["save"]["chat"]]
+
+
+async def test_a_command_skips_the_idle_turn_that_is_being_thought_about(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        house.brain.close_gate()
+        while not house.brain.asked:
+            house.wall.ms += MINUTE_MS
+            house.pets.executor.clock.run_due()
+            await trio.testing.wait_all_tasks_blocked(0.005)
+        (idle,) = house.brain.turn_ids
+        assert idle.startswith("i")
+        await owner.command(STROKE)
+        house.brain.gate.set()
+        await house.settle()
+        assert [idle] == house.brain.cancelled
+        assert idle not in [line.get("turn") for line in (await owner.see())["save"]["chat"]]
+        assert 1 == house.brain.turn_ids.count(idle)
+
+
+@pytest.mark.parametrize("stubborn", [False, True], ids=["cancellable", "late reply"])
+async def test_parking_while_it_thinks_drops_the_reply(tmp_path: Path, stubborn: bool) -> None:
+    async with open_house(tmp_path, brain=ScriptedBrain(stubborn=stubborn)) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        house.brain.close_gate()
+        await owner.say("hello")
+        await house.begin()
+        parked = await owner.park()
+        house.brain.gate.set()
+        await house.settle()
+        stored = await owner.stored()
+        assert (Status.PARKED, parked["revision"]) == (stored.status, stored.revision)
+        assert parked["save"] == json.loads(stored.save)
+        assert not (await owner.see())["thinking"]
+        await house.pass_ms(DAY_MS)
+        assert stored == await owner.stored()
+
+
+@pytest.mark.parametrize("stubborn", [False, True], ids=["cancellable", "late reply"])
+async def test_deleting_while_it_thinks_leaves_the_tombstone(tmp_path: Path, stubborn: bool) -> None:
+    async with open_house(tmp_path, brain=ScriptedBrain(stubborn=stubborn)) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        house.brain.close_gate()
+        await owner.say("hello")
+        await house.begin()
+        await owner.delete()
+        house.brain.gate.set()
+        await house.settle()
+        assert isinstance(await owner.stored(), Tombstone)
+        assert (0, 0) == (len(house.pets.dispatch), house.pets.dispatch.warm)
+
+
+async def test_a_reply_of_the_epoch_before_is_dropped(tmp_path: Path) -> None:
+    async with open_house(tmp_path, brain=ScriptedBrain(stubborn=True)) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        house.brain.close_gate()
+        await owner.say("hello")
+        await house.begin()
+        (old,) = house.brain.turn_ids
+        parked = await owner.park()
+        owner.epoch = parked["epoch"]
+        await owner.activate(json.dumps({**parked["save"], "chatter": 0}).encode())
+        house.brain.gate.set()
+        await house.settle()
+        seen = await owner.see()
+        assert "active" == seen["status"]
+        # the turn is still owed: it is run again, under the new epoch, once
+        assert 2 == house.brain.turn_ids.count(old)
+        assert 1 == [line.get("turn") for line in seen["save"]["chat"]].count(old)
+
+
+async def test_a_restart_in_the_middle_of_a_generation_runs_the_turn_again_once(tmp_path: Path) -> None:
+    wall, brain = Wall(), ScriptedBrain()
+    async with open_house(tmp_path, wall=wall, brain=brain) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        brain.close_gate()
+        said = await owner.say("hello")
+        await house.begin()
+        (turn_id,) = brain.turn_ids
+    brain.gate.set()
+    wall.ms += 3 * MINUTE_MS
+    async with open_house(tmp_path, wall=wall, brain=brain) as house:
+        owner.house = house
+        stored = await owner.stored()
+        assert (1, said["revision"]) == (stored.epoch, stored.revision)
+        await house.settle()
+        seen = await owner.see()
+        assert [turn_id, turn_id] == brain.turn_ids
+        assert 1 == [line.get("turn") for line in seen["save"]["chat"]].count(turn_id)
+
+
+async def test_a_failed_generation_is_tried_again_later_and_later_and_nothing_is_said_for_it(tmp_path: Path) -> None:
+    async with open_house(tmp_path, brain=ScriptedBrain(failing)) as house:
+        owner = await Owner(house).move_in(new_save(house.wall, chatter=0))
+        await owner.say("hello")
+        await house.settle()
+        before, tries = await owner.stored(), []
+        for failures in range(1, TRIES_MAX - 1):
+            tries.append(len(house.brain.asked))
+            assert not (await owner.see())["thinking"]
+            await house.pass_ms(back_off_ms(failures) - 1)
+            assert tries[-1] == len(house.brain.asked)
+            await house.pass_ms(1)
+        assert list(range(1, TRIES_MAX - 1)) == tries
+        assert before.save == (await owner.stored()).save
+        house.brain.script = lambda turn_id, request: "at last"
+        await house.pass_ms(BACK_OFF_MAX_MS)
+        assert ["at last"] == chat_of(await owner.see(), "pet")[-1:]
+
+
+@pytest.mark.parametrize("script", [lambda turn, request: ValueError("words"), lambda turn, request: "  "])
+async def test_a_turn_that_fails_for_good_ends_without_words_and_the_pet_lives_on(tmp_path: Path, script) -> None:
+    async with open_house(tmp_path, brain=ScriptedBrain(script)) as house:
+        owner = await Owner(house).move_in(new_save(house.wall, chatter=0))
+        await owner.say("hello")
+        await house.settle()
+        for failures in range(1, TRIES_MAX):
+            await house.pass_ms(back_off_ms(failures))
+        assert [house.brain.turn_ids[0]] * TRIES_MAX == house.brain.turn_ids[:TRIES_MAX]
+        seen = await owner.see()
+        assert [] == chat_of(seen, "pet")
+        await house.pass_ms(BACK_OFF_MAX_MS)
+        assert seen["save"]["minutesLived"] < (await owner.see())["save"]["minutesLived"]
+        assert TRIES_MAX == house.brain.turn_ids.count(house.brain.turn_ids[0])
+
+
+async def test_new_words_are_tried_at_once_although_the_last_turn_failed(tmp_path: Path) -> None:
+    def fail(turn_id, request):
+        return "" if len(house.brain.asked) == 1 else "here I am"
+
+    async with open_house(tmp_path, brain=ScriptedBrain(fail)) as house:
+        owner = await Owner(house).move_in(new_save(house.wall, chatter=0))
+        await owner.say("hello")
+        await house.settle()
+        assert 1 == len(house.brain.asked)
+        await owner.say("are you there?")
+        await house.settle()
+        assert ["here I am"] == chat_of(await owner.see(), "pet")
+
+
+def test_back_off_doubles_from_thirty_seconds_to_thirty_minutes() -> None:
+    waits = [back_off_ms(failures) // 1000 for failures in range(1, 10)]
+    assert [30, 60, 120, 240, 480, 960, 1800, 1800, 1800] == waits
+    assert (BACK_OFF_FIRST_MS, BACK_OFF_MAX_MS) == (back_off_ms(1), back_off_ms(10**6))
+
+
+async def test_one_pets_lost_day_does_not_keep_another_owner_waiting(tmp_path: Path) -> None:
+    wall, brain = Wall(), ScriptedBrain()
+    async with open_house(tmp_path, wall=wall, brain=brain) as house:
+        lost = await Owner(house).move_in(new_save(wall, seed="lost"))
+        other = await Owner(house).move_in(new_save(wall, seed="other", chatter=0))
+        await house.settle()
+    wall.ms += 20 * HOUR_MS
+    brain.asked.clear()
+    brain.close_gate()
+    async with open_house(tmp_path, wall=wall, brain=brain) as house:
+        lost.house = other.house = house
+        await house.begin()
+        await other.say("hello")
+        brain.gate.set()
+        await house.settle()
+        kinds = [turn_id[0] for turn_id in brain.turn_ids]
+        assert kinds.count("i") > 10
+        assert kinds.index("r") <= 4
+
+
+@pytest.mark.parametrize("where", ["advance", "apply_command", "build_request", "apply_reply", "due_ms", "dump_save"])
+async def test_a_pet_whose_rules_raise_is_quarantined_and_harms_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    async with open_house(tmp_path) as house:
+        ill = await Owner(house).move_in(new_save(house.wall, name="Ill"))
+        well = await Owner(house).move_in(new_save(house.wall, name="Well"))
+        await house.settle()
+        rule = getattr(engine, where)
+
+        def broken(state, *args, **kwargs):
+            if state.name == "Ill":
+                raise KeyError("words of an owner")
+            return rule(state, *args, **kwargs)
+
+        monkeypatch.setattr(engine, where, broken)
+        try:
+            await ill.say("hello")
+        except ApiError as error:
+            assert ("not_active", "quarantined") == (error.code, error.fields["petStatus"])  # noqa: PT017
+        await house.settle()
+        seen, stored = await ill.see(), await ill.stored()
+        assert (Status.QUARANTINED, "quarantined") == (stored.status, seen["status"])
+        assert seen["error"].startswith("KeyError < ")
+        assert "words" not in seen["error"]
+        assert json.loads(stored.save) == seen["save"]
+        await well.say("hello")
+        await house.settle()
+        assert "active" == (await well.see())["status"]
+        monkeypatch.undo()
+        assert "parked" == (await ill.park())["status"]
+        await ill.delete()
+        assert isinstance(await ill.stored(), Tombstone)
+
+
+async def test_a_row_that_cannot_be_read_quarantines_its_pet_and_the_host_starts(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        ill, well = await Owner(house).move_in(), await Owner(house).move_in()
+        await house.settle()
+        record = await ill.stored()
+        assert isinstance(record, Record)
+    import apsw
+
+    database = apsw.Connection(str(tmp_path / "pets.sqlite"))
+    database.execute("UPDATE pets SET save = CAST('{}' AS BLOB) WHERE pet_id = ?", (ill.pet_id,))
+    database.close()
+    async with open_house(tmp_path) as house:
+        ill.house = well.house = house
+        await house.settle()
+        assert ["quarantined", "active"] == [(await ill.see())["status"], (await well.see())["status"]]
+
+
+async def test_the_turn_receipts_of_the_last_fifty_turns_are_the_owners(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await Owner(house).move_in()
+        for number in range(TURN_RECEIPTS_MAX + 5):
+            await owner.say(f"hello {number}")
+            await house.settle()
+        assert house.brain.turn_ids[-TURN_RECEIPTS_MAX:] == [receipt["turn"] for receipt in await owner.receipts()]
+
+
+async def test_a_wall_clock_set_back_rebases_the_pet_and_loses_nothing(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        await owner.say("before")
+        await house.settle()
+        await house.pass_ms(-2 * DAY_MS)
+        saved = json.loads((await owner.stored()).save)
+        assert house.wall.ms // MINUTE_MS * MINUTE_MS == saved["bodyClockMs"]
+        assert "before" in chat_of({"save": saved}, "owner")
+        await live_on(house, house.wall.ms + 2 * HOUR_MS)
+        assert house.brain.turn_ids
+
+
+async def test_close_cancels_turns_and_keeps_what_was_committed(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        house.brain.close_gate()
+        said = await owner.say("hello")
+        await house.begin()
+        with trio.fail_after(2):
+            house.pets.close()
+            while house.brain.running:
+                await trio.lowlevel.checkpoint()
+        assert said["revision"] == (await owner.stored()).revision
+        assert 1 == len(house.brain.cancelled)

@@ -1,0 +1,146 @@
+"""Lanes answer one turn at a time, and a broken generation harms no other."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+import structlog
+import trio
+from trio.testing import MockClock
+
+from tokenling.engine.request import GenerationRequest, Reply
+from tokenling.host.executor_queue import Cancelled, Failed, Job, Outcome, TurnQueue
+from tokenling.host.ports import Generated
+from tokenling.host.worker import GENERATION_S_MAX, Worker
+
+SECRET = "words of an owner"
+REQUEST = GenerationRequest("", (SECRET,), "hi", "line", (), {}, 4, 40, 850, 920, 1024, 7)
+DONE = Generated(Reply("hello", "eos", ()), b"{}")
+
+
+class Lane:
+    """A generator that does what it is told to."""
+
+    brain_id = "scripted"
+    features = ()
+    prompt_version = 1
+    provider = "ScriptedProvider"
+
+    def __init__(self, behave: Callable[[str], Awaitable[Generated]]) -> None:
+        self._behave = behave
+        self.running = 0
+        self.most = 0
+
+    async def generate(self, request: GenerationRequest, *, turn_id: str) -> Generated:
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            return await self._behave(turn_id)
+        finally:
+            self.running -= 1
+
+
+def job_of(turn_id: str) -> Job:
+    return Job(turn_id, turn_id, "idle", REQUEST, trio.current_time())
+
+
+async def outcomes_of(lanes: list[Lane], *turn_ids: str) -> dict[str, Outcome]:
+    queue = TurnQueue()
+    jobs = [job_of(turn_id) for turn_id in turn_ids]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(Worker("cpu", lanes, queue).run)
+        for job in jobs:
+            queue.put(job)
+        outcomes = {job.turn_id: await job.outcome() for job in jobs}
+        nursery.cancel_scope.cancel()
+    return outcomes
+
+
+async def test_a_lane_runs_one_turn_at_a_time_and_lanes_run_beside_each_other(autojump_clock: MockClock) -> None:
+    async def behave(turn_id: str) -> Generated:
+        await trio.sleep(1)
+        return DONE
+
+    lanes = [Lane(behave), Lane(behave)]
+    began = trio.current_time()
+    outcomes = await outcomes_of(lanes, "a", "b", "c", "d")
+    assert dict.fromkeys("abcd", DONE) == outcomes
+    assert [1, 1] == [lane.most for lane in lanes]
+    assert 2 == pytest.approx(trio.current_time() - began)
+
+
+async def test_a_raising_generator_fails_its_turn_and_the_lane_goes_on(autojump_clock: MockClock) -> None:
+    async def behave(turn_id: str) -> Generated:
+        if turn_id == "bad":
+            raise ValueError(SECRET)
+        return DONE
+
+    with structlog.testing.capture_logs() as logs:
+        outcomes = await outcomes_of([Lane(behave)], "bad", "good")
+    assert {"bad": Failed("ValueError"), "good": DONE} == outcomes
+    assert "behave" in logs[0]["frames"]
+    assert SECRET not in repr(logs)
+
+
+async def test_an_error_beside_a_cancellation_is_a_failure_not_a_crash(autojump_clock: MockClock) -> None:
+    async def fail() -> None:
+        raise OSError(SECRET)
+
+    async def behave(turn_id: str) -> Generated:
+        if turn_id == "good":
+            return DONE
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio.sleep_forever)
+            nursery.start_soon(fail)
+        raise AssertionError("the nursery raises")
+
+    outcomes = await outcomes_of([Lane(behave)], "bad", "good")
+    assert {"bad": Failed("ExceptionGroup"), "good": DONE} == outcomes
+
+
+async def test_a_cancelled_turn_stops_at_once_and_frees_its_lane(autojump_clock: MockClock) -> None:
+    async def behave(turn_id: str) -> Generated:
+        if turn_id == "stale":
+            await trio.sleep(50)
+        return DONE
+
+    queue = TurnQueue()
+    stale, fresh = job_of("stale"), job_of("fresh")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(Worker("cpu", [Lane(behave)], queue).run)
+        queue.put(stale)
+        await trio.sleep(1)
+        queue.put(fresh)
+        queue.cancel(stale)
+        assert [Cancelled(), DONE] == [await stale.outcome(), await fresh.outcome()]
+        assert 1 == pytest.approx(trio.current_time())
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_generation_without_an_end_fails_at_its_bound(autojump_clock: MockClock) -> None:
+    async def behave(turn_id: str) -> Generated:
+        await trio.sleep_forever()
+        raise AssertionError("nobody wakes it")
+
+    assert {"a": Failed("timeout")} == await outcomes_of([Lane(behave)], "a")
+    assert GENERATION_S_MAX == pytest.approx(trio.current_time())
+
+
+async def test_health_says_busy_only_when_every_lane_is(autojump_clock: MockClock) -> None:
+    async def behave(turn_id: str) -> Generated:
+        await trio.sleep(1)
+        return DONE
+
+    queue = TurnQueue()
+    worker = Worker("cpu", [Lane(behave), Lane(behave)], queue)
+    seen = [worker.health().state]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(worker.run)
+        for turn_id in "ab":
+            queue.put(job_of(turn_id))
+            await trio.sleep(0.1)
+            seen.append(worker.health().state)
+        await trio.sleep(2)
+        seen.append(worker.health().state)
+        nursery.cancel_scope.cancel()
+    assert ["ready", "ready", "busy", "ready"] == seen
+    assert "ScriptedProvider" == worker.health().provider

@@ -1,0 +1,42 @@
+"""A brain on a lane of the runtime, as the host's generator."""
+
+from tokenling.engine.request import GenerationRequest
+from tokenling.host.ports import Generated
+from tokenling.runtime import Brain, Lane, make_receipt, open_lane, plan_turn, reply_of
+
+
+class BrainGenerator:
+    """One lane of a brain: one turn at a time. A cancelled turn leaves nothing behind."""
+
+    def __init__(self, brain: Brain, lane: Lane) -> None:
+        self._brain = brain
+        self._lane = lane
+
+    @property
+    def brain_id(self) -> str:
+        return self._brain.id
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return self._brain.features
+
+    @property
+    def prompt_version(self) -> int:
+        return self._brain.prompt_version
+
+    @property
+    def provider(self) -> str:
+        return self._lane.provider
+
+    async def generate(self, request: GenerationRequest, *, turn_id: str) -> Generated:
+        """Run the turn and write its turn receipt. Raises the runtime's errors."""
+        plan = plan_turn(request, self._brain)
+        generation = await self._lane.generate(plan)
+        receipt = make_receipt(plan, generation, self._brain, self._lane, request=request)
+        return Generated(reply_of(generation), receipt.owner_json())
+
+
+def open_generators(brain: Brain, *, lanes: int) -> tuple[BrainGenerator, ...]:
+    """One generator for each of `lanes` CPU lanes over the same brain."""
+    assert lanes >= 1, "a worker has a lane"
+    return tuple(BrainGenerator(brain, open_lane(brain)) for _ in range(lanes))
