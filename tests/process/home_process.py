@@ -25,21 +25,22 @@ PREVIEW = ("-m", "tokenling", "preview", "--port", "0", "--log-level", "debug")
 class HomeProcess:
     """`python ARGUMENTS` that prints its address; `stdout` and `stderr` are kept for the tests to read."""
 
-    def __init__(self, *arguments, state, environ=None):
+    def __init__(self, *arguments, state, environ=None, must_start=True):
         self.state = Path(state)
         self.state.mkdir(exist_ok=True)
-        self._err = (self.state.parent / f"{self.state.name}.stderr").open("ab+")
+        self._stderr = self.state.parent / f"{self.state.name}.stderr"
         self.started = time.monotonic()
-        self.process = subprocess.Popen(
-            [sys.executable, *arguments],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONUNBUFFERED": "1", **(environ or {})},
-            stdout=subprocess.PIPE,
-            stderr=self._err,
-            stdin=subprocess.DEVNULL,
-        )
+        with self._stderr.open("ab") as stderr:
+            self.process = subprocess.Popen(
+                [sys.executable, *arguments],
+                cwd=ROOT,
+                env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(ROOT), **(environ or {})},
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                stdin=subprocess.DEVNULL,
+            )
         self.stdout = ""
-        self.address = self._read_address()
+        self.address = self._read_address() if must_start else None
 
     @classmethod
     def preview(cls, state, *arguments, environ=None):
@@ -60,8 +61,7 @@ class HomeProcess:
 
     @property
     def stderr(self):
-        self._err.seek(0)
-        return self._err.read().decode()
+        return self._stderr.read_text()
 
     def output(self):
         """Everything that the process has written; it must have ended."""
@@ -89,7 +89,6 @@ class HomeProcess:
 
     def __exit__(self, *_exc):
         self.close()
-        self._err.close()
 
 
 def new_key():

@@ -10,6 +10,8 @@ COMMANDS = {
     "preview": "tokenling.cli.preview:preview",
     "serve": "tokenling.cli.serve:serve",
     "pets": "tokenling.cli.pets:pets",
+    "probe": "tokenling.cli.probe:command",
+    "verify": "tokenling.cli.verify:command",
 }
 """Command to `module:attribute`, in the order of `tokenling --help`."""
 

@@ -2,7 +2,7 @@
 
 from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.run import HostBrain
-from tokenling.host.settings import Settings
+from tokenling.host.settings import GPU_DEVICE, Settings
 
 
 def load_brain(settings: Settings) -> HostBrain:
@@ -30,4 +30,12 @@ def load_brain(settings: Settings) -> HostBrain:
         directory=settings.model_dir,
         generators=tuple(BrainGenerator(brain, lane) for lane in lanes),
         succeeds=brain.succeeds,
+        remarks=gpu_remarks(settings),
     )
+
+
+def gpu_remarks(settings: Settings) -> tuple[str, ...]:
+    """A line for an operator who asked for a GPU: this version runs turns on the CPU only."""
+    if settings.gpu_device is None:
+        return ()
+    return (f"{GPU_DEVICE.variable} is {settings.gpu_device}: no CUDA worker was started, the CPU serves",)

@@ -177,10 +177,7 @@ async def _start_and_serve(plan: HostPlan, store: Store, listener: socket.socket
 
 
 async def _started_pets(plan: HostPlan, store: Store, brain: HostBrain) -> Pets:
-    settings = PetsSettings(
-        pets_max=plan.settings.pets_max,
-        weather_seed=plan.settings.weather_seed or None,
-    )
+    settings = PetsSettings(pets_max=plan.settings.pets_max, weather_seed=plan.settings.weather_seed)
     pets = Pets(store, brain.generators, now_ms=plan.now_ms, settings=settings)
     try:
         if plan.preview:

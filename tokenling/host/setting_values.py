@@ -19,8 +19,8 @@ PETS_MAX = 1_000_000
 """The highest bound on registered pets; SQLite copes, capacity is measured elsewhere."""
 GPU_INDEX_MAX = 63
 """The highest CUDA index: four times what one machine holds today."""
-WEATHER_SEED_CODE_POINTS_MAX = 64
-"""What a save may carry as its weather seed."""
+WEATHER_SEED = re.compile(r"[A-Za-z0-9._-]{0,64}")
+"""What a save may carry as its weather seed (the engine's rule)."""
 ENROL_CODE_LENGTHS = (8, 128)
 """Shorter is guessable, longer does not survive being typed."""
 
@@ -146,9 +146,7 @@ def parse_networks(text: str) -> tuple[str, ...]:
 
 
 def parse_weather_seed(text: str) -> str:
-    if len(text) > WEATHER_SEED_CODE_POINTS_MAX or not text.isprintable():
-        raise Unfit
-    return text
+    return _matching(WEATHER_SEED, text)
 
 
 def parse_enrol_code(text: str) -> str:

@@ -17,7 +17,6 @@ from tokenling.host.setting_values import (
     ORIGINS_MAX,
     PETS_MAX,
     THREADS_MAX,
-    WEATHER_SEED_CODE_POINTS_MAX,
     Address,
     Numerics,
     Precision,
@@ -145,7 +144,7 @@ THREADS = Setting(
 GPU_DEVICE = Setting(
     "GPU_DEVICE",
     "Logical CUDA index (after `CUDA_VISIBLE_DEVICES`) of a second worker. Unset: CPU only. A GPU that does not start "
-    "leaves the CPU serving, with a line saying so.",
+    "leaves the CPU serving, with a line saying so; this version never starts one.",
     None,
     f"a whole number from 0 to {GPU_INDEX_MAX}",
     whole(0, GPU_INDEX_MAX),
@@ -161,7 +160,7 @@ WEATHER_SEED = Setting(
     "WEATHER_SEED",
     "Seed of the weather, given to pets that move in. Empty: each pet keeps its own.",
     "",
-    f"at most {WEATHER_SEED_CODE_POINTS_MAX} printable characters",
+    "at most 64 letters, digits, `.`, `_` and `-`",
     parse_weather_seed,
 )
 FEATURES = Setting(

@@ -120,7 +120,7 @@ class StoreTask:
         return calls
 
     async def _serve(self, calls: list[Call]) -> None:
-        calls = [call for call in calls if call.wanted] if calls else [Call(probe, writes=True)]
+        calls = [call for call in calls if call.wanted] if calls else [Call(Database.probe, writes=True)]
         if not calls:
             return
         outcomes = await anyio.to_thread.run_sync(run_group, self._database, calls, limiter=self._limiter)
@@ -142,10 +142,6 @@ def run_group(database: Database, calls: Sequence[Call]) -> list[Done[object] | 
     """In the thread: the writes of a group in one transaction, then its reads."""
     written = iter(database.write_group(works) if (works := [call.work for call in calls if call.writes]) else ())
     return [next(written) if call.writes else database.read(call.work) for call in calls]
-
-
-def probe(unit: object) -> None:
-    """Nothing but a commit: enough to find out whether the disk takes one."""
 
 
 @asynccontextmanager
