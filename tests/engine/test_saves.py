@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields, replace
+from functools import cache
 
 import pytest
 from engine_scenes import DAY, MINUTE, NOON, asleep, awake, do, egg, live, offer, say
@@ -29,11 +30,13 @@ from tokenling.engine.state import (
 from tokenling.engine.zones import date_text
 
 
+@cache
 def lived() -> State:
     state = live(do(awake(chatter=2), say("hi"), NOON + 1).state, NOON + 2 * DAY)
     return do(asleep(state), offer("toy", "kite"), NOON + 2 * DAY + MINUTE).state
 
 
+@cache
 def full_state() -> State:
     """Every list and text at its bound, in the characters that cost most bytes."""
     cat = "\U0001f431"
