@@ -13,9 +13,9 @@ from tokenling.store import open_store
 WRITER = """
 import hashlib, sys, trio
 from pathlib import Path
-from store_cases import NOW_MS, adopt, command, held, pet_id
+from store_cases import DEVICE, NOW_MS, adopt, command, happen, held, operation, pet_id
+from tokenling.protocol import Activate
 from tokenling.store import open_store
-from tokenling.protocol import Record
 
 async def live(store, number):
     while True:
@@ -29,8 +29,11 @@ async def main():
     async with open_store(Path(sys.argv[1]), now_ms=NOW_MS) as store:
         async with trio.open_nursery() as nursery:
             for number in range(4):
-                if await store.load(pet_id(number)) is None:
+                record = await store.load(pet_id(number))
+                if record is None:
                     await adopt(store, number)
+                elif record.status == "prepared":  # killed between the two steps of an adoption
+                    await happen(store, number, Activate(operation(record, "adopt"), DEVICE, "sprout-0", b"{}"))
                 nursery.start_soon(live, store, number)
 trio.run(main)
 """

@@ -189,7 +189,7 @@ async def check_told(store: Store, told: list[str]) -> None:
 
 
 async def count_calls(tmp_path: Path) -> int:
-    vfs = FaultyVFS()
+    vfs = FaultyVFS(really=False)
     async with open_store(tmp_path / "count" / "pets.sqlite", now_ms=NOW_MS, vfs=vfs.vfs_name) as store:
         told: list[str] = []
         await workload(store, told)
@@ -206,7 +206,7 @@ async def test_whichever_call_fails_nothing_told_is_lost_and_the_file_stays_whol
     calls = await count_calls(tmp_path)
     assert calls > 30
     for at in itertools.chain(range(0, calls, 3), range(calls - 3, calls)):
-        vfs = FaultyVFS()
+        vfs, healthy = FaultyVFS(really=False), FaultyVFS(really=False)
         vfs.fault = Fault(at, error, lasting, short=kind == "short")
         path = tmp_path / f"{at}" / "pets.sqlite"
         told: list[str] = []
@@ -217,7 +217,7 @@ async def test_whichever_call_fails_nothing_told_is_lost_and_the_file_stays_whol
                 await check_told(store, told)
         except (StoreRefused, StoreFailed):
             assert told == [], "only opening may be refused"
-        async with open_store(path, now_ms=NOW_MS) as store:
+        async with open_store(path, now_ms=NOW_MS, vfs=healthy.vfs_name) as store:
             await check_told(store, told)
             if await store.load(pet_id(9)) is None:
                 await adopt(store, 9)
