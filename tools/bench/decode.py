@@ -40,14 +40,10 @@ class TimedSession:
         self.inner = inner
         self.seconds: list[float] = []
 
-    def io_binding(self) -> object:
-        """The inner session's binding."""
-        return self.inner.io_binding()  # type: ignore[attr-defined]
-
-    def run_with_iobinding(self, binding: object, options: object) -> None:
+    def run_with_ortvaluevector(self, *arguments: object) -> None:
         """Run, and remember how long it took."""
         started = time.perf_counter()
-        self.inner.run_with_iobinding(binding, options)  # type: ignore[attr-defined]
+        self.inner.run_with_ortvaluevector(*arguments)  # type: ignore[attr-defined]
         self.seconds.append(time.perf_counter() - started)
 
 
