@@ -59,7 +59,7 @@ class ScriptedPets:
         if self.fail_with is not None:
             raise self.fail_with()
         if (pet_id, key_hash) != (PET, KEY_HASH):
-            raise ApiError(404, "not_found", "There is no such pet for this key.")
+            raise ApiError(404, "not_found", "There is no such pet here, or the key is not its own.")
         self.calls.append((name, what))
 
     async def prepare(self, key_hash: bytes, pet_id: str, save: bytes) -> Prepared:

@@ -20,6 +20,7 @@ from host_http_support import (
 
 from tokenling.host.connection import ConnectionLimits
 from tokenling.host.exchange import WireLimits
+from tokenling.host.shell import UPLOADS_MAX
 
 COMMANDS = f"/api/pets/{PET}/commands"
 HASTY = WireLimits(body_stall_s=0.2, body_s=0.5, drain_s=0.2)
@@ -215,6 +216,26 @@ async def test_the_bound_of_a_save_is_above_a_mebibyte_and_at_two() -> None:
         refused = await http.post(f"/api/pets/{PET}/transfer", json=remote_body(save={"x": "y" * 2_100_000}))
     assert (taken.status_code, refused.status_code) == (200, 413)
     assert refused.json()["limitBytes"] == 2 * 1024 * 1024
+
+
+async def test_uploads_beyond_the_bound_are_429_and_small_requests_go_on() -> None:
+    head = request_bytes("POST", "/api/pets").replace(b"Content-Length: 0", b"Content-Length: 100000")
+    async with running(limits=WireLimits(drain_s=0.2), transport=SHORT) as host:
+        held = [await host.connect() for _ in range(UPLOADS_MAX)]
+        for stream in held:
+            await stream.send_all(head)
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        refused = await host.raw(head)
+        assert (status_of(refused), code_of(refused)) == (429, b"too_many_uploads")
+        assert header_of(refused, b"retry-after") == b"5"
+        async with client(host) as http:
+            assert (await http.post("/api/pets", json={"id": PET, "save": {}})).status_code == 201
+        await trio.aclose_forcefully(held.pop())
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        async with client(host) as http:
+            assert (await http.post("/api/pets", json={"id": PET, "save": {"x": "y" * 100_000}})).status_code == 201
+        for stream in held:
+            await trio.aclose_forcefully(stream)
 
 
 async def test_a_half_closed_client_counts_as_gone_and_harms_nothing() -> None:

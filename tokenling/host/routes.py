@@ -124,11 +124,11 @@ class Api:
             raise ApiError(403, "enrol_wrong", "The enrol code is not this host's.")
 
     async def _wait_for_view(self, pet_id: str, key_hash: bytes, etag: str | None, wait_s: int) -> View | None:
-        if wait_s > 0 and etag is not None and not self._waits.ended:
-            with self._waits.hold(pet_id):
-                return await self._pets.view(pet_id, key_hash, etag=etag, wait_s=wait_s)
-        # reached when nothing is to be waited for, or when the host stops and the wait was cut short
-        return await self._pets.view(pet_id, key_hash, etag=etag, wait_s=0)
+        if wait_s == 0 or etag is None or self._waits.ended:
+            return await self._pets.view(pet_id, key_hash, etag=etag, wait_s=0)
+        with self._waits.hold(pet_id):
+            return await self._pets.view(pet_id, key_hash, etag=etag, wait_s=wait_s)
+        return None  # cut short: the host stops, and the tag had not moved, or the wait would have ended before
 
 
 class Files:
@@ -185,7 +185,7 @@ def owner_of(pet_id: str) -> bytes:
     """The key's hash. An id that cannot be a pet's gets the answer of a pet that is not there."""
     key_hash = request_key_hash()
     if not is_pet_id(pet_id):
-        raise ApiError(404, "not_found", "There is no such pet for this key.")
+        raise ApiError(404, "not_found", "There is no such pet here, or the key is not its own.")
     return key_hash
 
 

@@ -27,6 +27,10 @@ SAVE_BODY_BYTES_MAX = 2 * 1024 * 1024
 BODY_BYTES_MAX = 64 * 1024
 """Any other body: 400 code points of text, escaped, are below 5 KB."""
 
+UPLOADS_MAX = 64
+"""Requests with a large body at once, so that strangers cannot make the host hold more than 128 MiB of them."""
+UPLOAD_RETRY_S = 5
+
 DEFAULT_HEADERS: Headers = (
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -55,6 +59,7 @@ class Shell:
         self._allowed_origins = frozenset(allowed_origins)
         self._allowed_hosts = None if allowed_hosts is None else frozenset(host.lower() for host in allowed_hosts)
         self._limits = limits
+        self._uploads = trio.CapacityLimiter(UPLOADS_MAX)
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         if scope["type"] == "http":
@@ -104,9 +109,25 @@ class Shell:
             return await exchange.answer(preflight_answer())
         if needs_key(scope["path"]) and scope["method"] != "OPTIONS":
             key_hash_of(exchange.headers)
-        body = await exchange.read_body(body_bytes_max(scope["path"]))
-        await self._app(scope, exchange.replay(body), exchange.send)
-        return None
+        bytes_max = body_bytes_max(scope["path"])
+        if min(exchange.declared_length, bytes_max) > BODY_BYTES_MAX:
+            return await self._pass_upload(exchange, bytes_max)
+        return await self._pass(exchange, bytes_max)
+
+    async def _pass_upload(self, exchange: Exchange, bytes_max: int) -> None:
+        try:
+            self._uploads.acquire_on_behalf_of_nowait(exchange)
+        except trio.WouldBlock:
+            detail = "The host takes in as many saves as it can; send this one again."
+            raise ApiError(429, "too_many_uploads", detail, retry_after_s=UPLOAD_RETRY_S) from None
+        try:
+            await self._pass(exchange, bytes_max)
+        finally:
+            self._uploads.release_on_behalf_of(exchange)
+
+    async def _pass(self, exchange: Exchange, bytes_max: int) -> None:
+        body = await exchange.read_body(bytes_max)
+        await self._app(exchange.scope, exchange.replay(body), exchange.send)
 
     def _headers_for(self, scope: HTTPScope, request_id: str) -> Headers:
         cors = cors_headers(tuple(scope["headers"]), self._allowed_origins)
