@@ -29,6 +29,7 @@ from tokenling.host.errors import WebFilesError
 from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.http_app import create_app
 from tokenling.host.listener import bind_listener, bound_address, own_hosts, own_origins
+from tokenling.host.newborn import newborn_save
 from tokenling.host.pets import Pets, PetsSettings
 from tokenling.host.plan import HostBrain, HostPlan
 from tokenling.host.rebrain import Rewriter
@@ -172,6 +173,9 @@ def _application(plan: HostPlan, pets: Pets, brain: HostBrain, address: Address)
             web_root=plan.web_root,
             brain_dir=brain.directory,
             enrol_code=settings.enrol_code,
+            newborn=lambda body: newborn_save(
+                body, brain_id=brain.brain_id, weather_seed=settings.weather_seed, now_ms=plan.now_ms()
+            ),
         )
     except WebFilesError as refused:
         raise HostRefused(ExitCode.SETTINGS, str(refused)) from None

@@ -1,0 +1,512 @@
+"""The page in Chromium before a real host with a scripted brain: meeting, living together, and what can go wrong."""
+
+import base64
+import json
+import re
+import time
+import uuid
+
+import pytest
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
+expect = sync_api.expect
+expect.set_options(timeout=15_000)
+
+
+def living(owner, name="Pip"):
+    """The owner's pet is on the screen and the host answers."""
+    expect(owner.page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    expect(owner.page.locator(".pill")).to_have_text("Live")
+
+
+def heard(owner, text="i heard you."):
+    return expect(owner.page.locator(".line:not(.mine) .said").last).to_have_text(text)
+
+
+def eventually(is_so, within_s=15.0):
+    deadline = time.monotonic() + within_s
+    while not is_so():
+        assert time.monotonic() < deadline, "it did not become so"
+        time.sleep(0.05)
+
+
+# --- meeting ------------------------------------------------------------------------------------------------------
+
+
+def test_a_pet_is_met_fed_talked_to_and_is_there_again_after_the_tab_was_closed(owner, home):
+    owner.meet()
+    living(owner)
+    owner.say("good morning")
+    heard(owner)
+    owner.page.get_by_role("button", name="Feed").click()
+    owner.page.get_by_role("button", name="a plum").click()
+    owner.page.get_by_role("tab", name="Diary").click()
+    expect(owner.page.locator(".happening", has_text="You fed Pip: a plum.")).to_be_visible()
+    expect(owner.page.locator(".happening", has_text="Pip hatched!")).to_be_visible()
+    owner.reopen()
+    living(owner)
+    expect(owner.page.locator(".line.mine .said").first).to_have_text("good morning")
+    assert home.pets() == ["active"]
+
+
+def test_the_record_is_exactly_what_the_later_app_reads(owner, home):
+    owner.meet()
+    living(owner)
+    kept = owner.records()
+    assert kept["version"] == 1
+    assert kept["stores"] == ["records", "subtokenling.v1"]
+    assert set(kept["remote"]) == {"v", "deviceId", "pets"}
+    assert kept["remote"]["v"] == 1
+    assert uuid.UUID(kept["remote"]["deviceId"]).version == 4
+    ((local_id, entry),) = kept["remote"]["pets"].items()
+    assert uuid.UUID(local_id).version == 4
+    assert set(entry) == {"host", "id", "key", "epoch", "intent", "checkpointRevision"}
+    assert uuid.UUID(entry["id"]).version == 4
+    assert re.fullmatch(r"[A-Za-z0-9_-]{43}", entry["key"])
+    assert len(base64.urlsafe_b64decode(entry["key"] + "=")) == 32
+    assert (entry["host"], entry["epoch"], entry["intent"]) == (home.address, 1, None)
+    newest = kept["checkpoints"][local_id]["checkpoints"][0]
+    assert set(newest) == {"atMs", "epoch", "revision", "save"}
+    assert newest["revision"] == entry["checkpointRevision"]
+    assert newest["save"]["name"] == "Pip"
+    assert entry["key"] not in json.dumps(kept["checkpoints"])
+
+
+def test_the_intent_is_on_disk_before_the_activation_leaves(owner, home):
+    seen = []
+
+    def look(route):
+        if route.request.url.endswith("/transfer"):
+            seen.append((owner.entry()["intent"], json.loads(route.request.post_data)))
+        return route.fallback()
+
+    owner.page.route("**/*", look)
+    owner.meet()
+    living(owner)
+    ((intent, sent),) = seen
+    assert (intent["to"], intent["step"]) == ("remote", "activate")
+    assert (intent["operationId"], intent["epoch"]) == (sent["operationId"], sent["epoch"])
+
+
+@pytest.mark.parametrize("path_end", ["/api/pets", "/transfer"], ids=["prepare", "activate"])
+def test_a_lost_answer_and_a_reload_leave_exactly_one_pet(owner, home, path_end):
+    sent = owner.lose_answers(path_end, times=9)
+    owner.meet()
+    expect(owner.page.get_by_text("No answer yet.")).to_be_visible()
+    before = owner.entry()
+    assert before["intent"] is not None
+    owner.reopen()
+    living(owner)
+    after = owner.entry()
+    assert (before["id"], before["key"], None) == (after["id"], after["key"], after["intent"])
+    assert home.pets() == ["active"]
+    assert len({json.dumps(body, sort_keys=True) for body in sent}) == 1
+
+
+@pytest.mark.parametrize("path_end", ["/app/newborn", "/api/pets", "/transfer"])
+def test_a_lost_answer_is_mended_without_a_reload(owner, home, path_end):
+    owner.lose_answers(path_end)
+    owner.meet()
+    if path_end == "/app/newborn":
+        expect(owner.page.get_by_role("alert")).to_contain_text("does not answer")
+        owner.meet()
+    living(owner)
+    assert home.pets() == ["active"]
+    assert len(owner.records()["remote"]["pets"]) == 1
+
+
+def test_a_prepared_pet_can_be_given_up_and_leaves_nothing_behind(owner, home):
+    owner.lose_answers("/transfer", times=99)
+    owner.page.route("**/transfer", lambda route: route.abort())
+    owner.meet()
+    owner.page.get_by_role("button", name="Cancel").click()
+    expect(owner.page.get_by_label("Name")).to_be_visible()
+    owner.reopen()
+    expect(owner.page.get_by_label("Name")).to_be_visible()
+    eventually(lambda: owner.records()["remote"]["pets"] == {})
+    assert home.pets() == []
+
+
+def test_a_name_that_is_too_long_is_not_sent(owner, home):
+    owner.meet("x" * 25)
+    expect(owner.page.get_by_label("Name")).to_be_visible()
+    assert home.pets() == []
+
+
+# --- talking --------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_pet_says_is_text_and_never_markup(owner):
+    owner.meet()
+    living(owner)
+    owner.say("markup please")
+    heard(owner, "<img src=x onerror=document.title='pwned'> hm")
+    assert owner.page.locator(".log img").count() == 0
+    assert owner.page.title() == "Pip · Tokenling"
+
+
+def test_thinking_is_shown_until_the_reply_is_committed(owner):
+    owner.meet()
+    living(owner)
+    owner.say("hello")
+    expect(owner.page.locator(".line.thinking")).to_be_visible()
+    heard(owner)
+    expect(owner.page.locator(".line.thinking")).to_have_count(0)
+    times = owner.page.locator(".line time")
+    assert re.fullmatch(r"\d\d:\d\d", times.last.inner_text())
+
+
+def test_a_command_whose_answer_was_lost_is_repeated_under_its_id_and_happens_once(owner):
+    owner.meet()
+    living(owner)
+    sent = owner.lose_answers("/commands", times=2)
+    owner.say("only once")
+    heard(owner)
+    expect(owner.page.locator(".line.pending")).to_have_count(0)
+    assert [sent[0]] * len(sent) == sent
+    assert len(sent) >= 2
+    assert owner.page.locator(".line.mine .said", has_text="only once").count() == 1
+
+
+def test_a_stale_epoch_is_explained_and_the_words_are_given_back(owner, home):
+    # without long-polls the page learns of the move by its next poll, so that a command can be faster
+    owner.page.route(re.compile(r"\?wait="), lambda route: route.abort())
+    owner.meet()
+    living(owner)
+    entry = owner.entry()
+    owner.page.route("**/api/pets/*", lambda route: route.abort())
+    move_on(owner, home, entry)
+    owner.say("too late")
+    expect(owner.page.locator("[data-banner=problem]")).to_contain_text("has moved")
+    expect(owner.page.get_by_label("Say something to")).to_have_value("too late")
+    owner.page.unroute("**/api/pets/*")
+    living(owner)
+    owner.page.get_by_role("button", name="Send", exact=True).click()
+    heard(owner)
+    assert owner.page.locator(".line.mine .said", has_text="too late").count() == 1
+
+
+def move_on(owner, home, entry):
+    """Another device parks the pet and activates it again: the epoch is then one further."""
+    request = owner.context.request
+    url = f"{entry['host']}/api/pets/{entry['id']}/transfer"
+    headers = {"Authorization": f"Bearer {entry['key']}"}
+    device = str(uuid.uuid4())
+    base = {"deviceId": device, "operationId": str(uuid.uuid4()), "epoch": entry["epoch"], "to": "local"}
+    parked = request.post(url, headers=headers, data=base)
+    assert parked.status == 200, parked.text()
+    record = parked.json()
+    again = {**base, "operationId": str(uuid.uuid4()), "epoch": record["epoch"], "to": "remote", "save": record["save"]}
+    assert request.post(url, headers=headers, data=again).status == 200
+
+
+# --- the host goes away ---------------------------------------------------------------------------------------------
+
+
+def test_a_host_that_is_killed_and_comes_back_finds_the_page_waiting(owner, home):
+    owner.meet()
+    living(owner)
+    home.kill()
+    expect(owner.page.locator("[data-banner=silence]")).to_contain_text("The host does not answer.")
+    expect(owner.page.get_by_role("heading", name="Pip", exact=True)).to_be_visible()
+    owner.say("are you there?")
+    expect(owner.page.locator(".line.pending")).to_be_visible()
+    home.start()
+    owner.page.get_by_role("button", name="Try now").click()
+    living(owner)
+    heard(owner)
+    assert owner.page.locator(".line.mine .said", has_text="are you there?").count() == 1
+
+
+def test_a_page_opened_while_the_host_is_down_shows_the_browsers_copy(owner, home, browser):
+    owner.meet()
+    living(owner)
+    blank = owner.page
+    home.kill()
+    blank.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
+    expect(owner.page.locator("[data-banner=silence]")).to_contain_text("you see it as of")
+    home.start()
+    owner.reopen()
+    living(owner)
+
+
+def test_being_offline_is_told_as_such(owner):
+    owner.meet()
+    living(owner)
+    owner.context.set_offline(True)
+    expect(owner.page.locator("[data-banner=silence]")).to_contain_text("This device is offline.")
+    owner.context.set_offline(False)
+    living(owner)
+
+
+def test_a_pet_that_the_host_does_not_know_keeps_its_key_and_its_copy(owner, home):
+    owner.meet()
+    living(owner)
+    owner.context.route("**/api/pets/*", lambda route: route.fulfill(status=404, json={"code": "not_found"}))
+    owner.reopen()
+    expect(owner.page.locator("[data-banner=gone]")).to_contain_text("What is kept here stays here.")
+    kept = owner.records()
+    assert len(kept["remote"]["pets"]) == 1
+    assert [name for name in kept["checkpoints"]] == list(kept["remote"]["pets"])
+
+
+# --- settings -------------------------------------------------------------------------------------------------------
+
+
+def settings(owner):
+    owner.page.get_by_role("tab", name="Settings").click()
+
+
+def test_a_pet_is_renamed_and_its_chatter_kept(owner):
+    owner.meet()
+    living(owner)
+    settings(owner)
+    owner.page.get_by_label("Name").fill("Momo")
+    owner.page.get_by_role("button", name="Rename").click()
+    living(owner, "Momo")
+    owner.page.get_by_label("Never").check()
+    expect(owner.page.get_by_role("status")).to_have_text("Saved.")
+    owner.reopen()
+    living(owner, "Momo")
+    settings(owner)
+    expect(owner.page.get_by_label("Never")).to_be_checked()
+
+
+def test_a_paused_pet_waits_and_lives_on(owner, home):
+    owner.meet()
+    living(owner)
+    settings(owner)
+    owner.page.get_by_role("button", name="Pause its life").click()
+    expect(owner.page.locator("[data-banner=parked]")).to_be_visible()
+    assert home.pets() == ["parked"]
+    assert owner.entry()["epoch"] == 2
+    owner.page.get_by_role("button", name="Let it live on").first.click()
+    expect(owner.page.locator("[data-banner=parked]")).to_have_count(0)
+    owner.page.get_by_role("tab", name="Talk").click()
+    owner.say("awake?")
+    heard(owner)
+    assert home.pets() == ["active"]
+
+
+def test_a_lost_park_answer_and_a_reload_park_once(owner, home):
+    owner.meet()
+    living(owner)
+    owner.lose_answers("/transfer", times=9)
+    settings(owner)
+    owner.page.get_by_role("button", name="Pause its life").click()
+    expect(owner.page.locator("[data-banner=move]")).to_contain_text("No answer yet.")
+    assert owner.entry()["intent"]["to"] == "local"
+    owner.reopen()
+    expect(owner.page.locator("[data-banner=parked]")).to_be_visible()
+    entry = owner.entry()
+    assert (entry["epoch"], entry["intent"]) == (2, None)
+
+
+def test_a_file_holds_the_save_without_the_key_and_comes_in_as_another_pet(owner, home, tmp_path):
+    owner.meet()
+    living(owner)
+    owner.say("remember me")
+    heard(owner)
+    settings(owner)
+    with owner.page.expect_download() as downloading:
+        owner.page.get_by_role("button", name="Keep a file").click()
+    path = tmp_path / "pip.json"
+    downloading.value.save_as(path)
+    entry = owner.entry()
+    text = path.read_text(encoding="utf-8")
+    assert json.loads(text)["name"] == "Pip"
+    assert entry["key"] not in text
+    assert entry["id"] not in text
+    owner.page.locator("[data-import]").set_input_files(path)
+    expect(owner.page.get_by_role("tab", name="Talk")).to_have_attribute("aria-selected", "true")
+    living(owner)
+    expect(owner.page.locator(".line.mine .said").first).to_have_text("remember me")
+    assert sorted(home.pets()) == ["active", "active"]
+    assert len(owner.records()["remote"]["pets"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [(b"{", "it is not JSON"), (b"[]", "does not look like a save"), (b"x" * 1_048_577, "larger than 1 MiB")],
+    ids=["json", "shape", "size"],
+)
+def test_a_file_that_is_no_save_is_refused_plainly(owner, home, content, told):
+    owner.page.locator("[data-import]").set_input_files(
+        {"name": "x.json", "mimeType": "application/json", "buffer": content}
+    )
+    expect(owner.page.get_by_role("alert")).to_contain_text(told)
+    assert home.pets() == []
+
+
+def test_deleting_asks_for_the_name_and_removes_everything(owner, home):
+    owner.meet()
+    living(owner)
+    settings(owner)
+    owner.page.get_by_role("button", name="Delete for good").click()
+    dialog = owner.page.get_by_role("dialog")
+    go = dialog.get_by_role("button", name="Delete for good")
+    expect(go).to_be_disabled()
+    dialog.get_by_label("Type its name to go on").fill("pip")
+    go.click()
+    expect(owner.page.get_by_role("button", name="Say hello")).to_be_visible()
+    assert owner.records()["remote"]["pets"] == {}
+    assert home.pets() == []
+
+
+# --- together -------------------------------------------------------------------------------------------------------
+
+
+def test_catch_starts_after_acceptance_and_its_score_is_sent_once(owner):
+    owner.meet()
+    living(owner)
+    sent = owner.lose_answers("/commands", times=0)
+    owner.page.get_by_role("tab", name="Together").click()
+    owner.page.get_by_role("button", name="Play catch").click()
+    owner.page.get_by_role("button", name="Play", exact=True).click()
+    catch = owner.page.get_by_role("button", name="Catch!")
+    for throw in range(2, 6):
+        catch.click()
+        expect(owner.page.get_by_text(f"Throw {throw} of 5")).to_be_visible()
+    catch.click()
+    owner.page.get_by_role("button", name="Done").click()
+    owner.page.get_by_role("tab", name="Diary").click()
+    expect(owner.page.locator(".happening", has_text="You two played catch")).to_be_visible()
+    assert len([body for body in sent if body["command"]["kind"] == "game"]) == 1
+
+
+def test_an_offer_is_accepted_by_the_pet(owner):
+    owner.meet()
+    living(owner)
+    owner.page.get_by_role("tab", name="Together").click()
+    owner.page.get_by_role("button", name="A gift").click()
+    owner.page.get_by_role("button", name="a feather").click()
+    owner.page.get_by_role("tab", name="Diary").click()
+    expect(owner.page.locator(".happening", has_text="Pip accepted a feather.")).to_be_visible()
+
+
+# --- for everyone -----------------------------------------------------------------------------------------------------
+
+
+def test_the_page_is_met_and_talked_to_with_the_keyboard_alone(owner):
+    keys = owner.page.keyboard
+    expect(owner.page.get_by_label("Name")).to_be_focused()
+    keys.type("Pip")
+    keys.press("Enter")
+    living(owner)
+    owner.page.get_by_role("button", name="Stroke").focus()
+    keys.press("Enter")
+    expect(owner.page.get_by_role("status")).to_contain_text("You stroked Pip.")
+    owner.page.get_by_role("tab", name="Talk").focus()
+    keys.press("ArrowRight")
+    expect(owner.page.get_by_role("tab", name="Together")).to_be_focused()
+    keys.press("ArrowLeft")
+    keys.press("Tab")
+    keys.press("Tab")
+    keys.type("hello from the keys")
+    keys.press("Enter")
+    heard(owner)
+
+
+def test_there_is_one_polite_live_region_and_it_speaks_the_reply(owner):
+    owner.meet()
+    living(owner)
+    assert owner.page.locator("[aria-live]").count() == 1
+    owner.say("hello")
+    expect(owner.page.locator("[aria-live=polite]")).to_contain_text("Pip: i heard you.")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 360, 1280])
+def test_nothing_overflows_sideways(owner, width, scheme):
+    owner.page.set_viewport_size({"width": width, "height": 740})
+    owner.page.emulate_media(color_scheme=scheme)
+    owner.meet("M" * 24)
+    living(owner, "M" * 24)
+    for tab in ("Talk", "Together", "Diary", "Settings"):
+        owner.page.get_by_role("tab", name=tab).click()
+        assert owner.page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth") <= 0
+
+
+def test_reduced_motion_stops_every_animation(owner):
+    owner.page.emulate_media(reduced_motion="reduce")
+    owner.meet()
+    living(owner)
+    assert owner.page.evaluate("() => document.getAnimations().length") == 0
+
+
+def test_an_owner_who_comes_back_is_told_what_happened(owner, home):
+    owner.meet()
+    living(owner)
+    owner.say("hello")
+    heard(owner)
+    owner.page.goto("about:blank")
+    owner.page.goto(f"{home.address}/app/icon.svg")
+    owner.page.evaluate(LOOKED_LONG_AGO)
+    owner.page.goto(home.address)
+    card = owner.page.locator(".card.away")
+    expect(card).to_contain_text("While you were away")
+    expect(card).to_contain_text("Pip hatched!")
+    card.get_by_role("button", name="Got it").click()
+    expect(card).to_have_count(0)
+
+
+LOOKED_LONG_AGO = """async () => {
+  const database = await new Promise((resolve) => {
+    const asked = indexedDB.open("subtokenling");
+    asked.onsuccess = () => resolve(asked.result);
+  });
+  const store = database.transaction("records", "readwrite").objectStore("records");
+  const notes = await new Promise((resolve) => (store.get("subtokenling.page.v1").onsuccess = (e) => resolve(e.target.result)));
+  for (const seen of Object.values(notes.seen)) seen.atMs -= 3600000;
+  await new Promise((resolve) => (store.put(notes, "subtokenling.page.v1").onsuccess = resolve));
+  database.close();
+}"""
+
+
+# --- decisions of the page's own modules, in the browser that runs them -------------------------------------------------
+
+MODULE = """async ([name, call, args]) => (await import(`/app/${name}`))[call](...args)"""
+
+
+def ask(owner, name, call, *args):
+    return owner.page.evaluate(MODULE, [name, call, list(args)])
+
+
+def stamp(epoch, revision, at_ms):
+    return {"epoch": epoch, "revision": revision, "atMs": at_ms}
+
+
+@pytest.mark.parametrize(
+    ("older", "a", "b"),
+    [
+        (True, stamp(1, 9, 9), stamp(2, 1, 1)),
+        (True, stamp(2, 1, 9), stamp(2, 2, 1)),
+        (True, stamp(2, 2, 1), stamp(2, 2, 2)),
+        (False, stamp(2, 2, 2), stamp(2, 2, 2)),
+        (False, stamp(3, 1, 1), stamp(2, 9, 9)),
+    ],
+)
+def test_snapshots_are_ordered_by_epoch_revision_and_clock(owner, older, a, b):
+    assert older is ask(owner, "records.js", "isOlder", a, b)
+
+
+def test_checkpoints_are_three_and_reach_back_hours(owner):
+    hour = 3_600_000
+    kept = None
+    for minute in range(0, 60 * 7, 10):
+        kept = ask(owner, "records.js", "withCheckpoint", kept, {**stamp(1, minute, minute * 60_000), "save": {}})
+    ages = [round((410 * 60_000 - one["atMs"]) / hour, 1) for one in kept["checkpoints"]]
+    assert len(ages) == 3
+    assert ages[0] == 0
+    assert ages[1] < ages[2]
+    assert 1 <= ages[2] <= 2
+
+
+def test_an_older_snapshot_never_replaces_a_checkpoint(owner):
+    kept = {"v": 1, "checkpoints": [{**stamp(2, 5, 100), "save": {"n": 1}}]}
+    assert kept == ask(owner, "records.js", "withCheckpoint", kept, {**stamp(1, 9, 200), "save": {"n": 2}})
+
+
+def test_the_ball_is_caught_inside_the_ring_only(owner):
+    caught = [ask(owner, "catch.js", "isCaught", x / 100) for x in (0, 40, 50, 52, 62, 72, 74, 99)]
+    assert caught == [False, False, False, True, True, True, False, False]

@@ -1,0 +1,22 @@
+/* What stands in the way right now, told plainly above the room, each with what can be done about it. */
+
+import { html, put } from "./dom.js";
+
+/** `show([{key, text, calm?, actions: [{label, run}]}])`; equal banners are left alone, so focus stays. */
+export function makeBanners() {
+  const element = html("div", { class: "banners" });
+  let shown = "";
+
+  function show(banners) {
+    const state = JSON.stringify(banners.map(({ key, text, actions }) => [key, text, actions.map(({ label }) => label)]));
+    if (state === shown) return;
+    shown = state;
+    put(element, ...banners.map(banner));
+  }
+  return { element, show };
+}
+
+function banner({ key, text, calm = false, actions }) {
+  const buttons = actions.map(({ label, run }) => html("button", { type: "button", onclick: run }, label));
+  return html("div", { class: calm ? "banner calm" : "banner", "data-banner": key }, html("p", {}, text), ...buttons);
+}
