@@ -1,0 +1,41 @@
+"""Words made safe: code-point ranges only, so that every Python version agrees."""
+
+import re
+
+_SPACES = re.compile("[\t\n\v\f\r\x1c-\x1f\x85\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_REMOVED = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e"
+    "\u200f\u202a-\u202e\u2060-\u206f\u3164\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb"
+    "\ufffe\uffff\U000e0000-\U0010ffff]"
+)
+"""Controls, invisible and direction marks, lone surrogates, private use, noncharacters. The joiner U+200D and the
+variation selectors stay: emoji are made with them."""
+_RUNS = re.compile(" {2,}")
+_BRACKETS = str.maketrans("[]", "()")
+_WORD = re.compile("[0-9A-Za-z\u00c0-\u024f\u0370-\u1fff\u3040-\ud7ff]+")
+_ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+
+
+def clean(text: str) -> str:
+    """One printable line: breaks and tabs are spaces, runs of spaces one, controls gone, ends trimmed."""
+    return _RUNS.sub(" ", _REMOVED.sub("", _SPACES.sub(" ", text))).strip(" ")
+
+
+def without_brackets(text: str) -> str:
+    """`[` and `]` as parentheses: nobody types tags into prompts or memories."""
+    return text.translate(_BRACKETS)
+
+
+def cut(text: str, length: int) -> str:
+    """At most `length` code points, no space at the end."""
+    return text[:length].rstrip(" ")
+
+
+def is_clean(text: str) -> bool:
+    """Whether `clean` would leave the text as it is and no bracket is in it."""
+    return clean(text) == text and "[" not in text and "]" not in text
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words in order, ASCII letters in lower case."""
+    return tuple(_WORD.findall(text.translate(_ASCII_LOWER)))
