@@ -11,4 +11,7 @@ source_suffix = {".md": "markdown"}
 exclude_patterns = ["build"]
 html_theme = "alabaster"
 myst_heading_anchors = 3
-suppress_warnings = ["myst.xref_missing"]  # pages link to files of the repository, which HTML does not hold
+suppress_warnings = [
+    "myst.xref_missing",  # pages link to files of the repository, which HTML does not hold
+    "misc.highlighting_failure",  # sketches of contracts are Python in form only
+]
