@@ -267,6 +267,7 @@ const TABLE = {
   "quarantined.text": "{name}'s own rules hit a fault, so the host stopped it, unharmed. You can read it, keep a file, or delete it.",
   "prepared.text": "{name} has not moved in completely.",
 
+  "banners.label": "Notices",
   "link.live": "Live",
   "link.asking": "Connecting…",
   "link.lost": "No answer",
