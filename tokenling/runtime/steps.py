@@ -29,7 +29,10 @@ class Steps:
 
     def __init__(self, brain: "Brain", capacity: int, cancellation: Cancellation) -> None:
         """`capacity`: the most tokens the sequence will hold."""
+        from onnxruntime.capi.onnxruntime_pybind11_state import OrtValueVector
+
         layout = self._layout = brain.layout
+        self._new_vector = OrtValueVector
         self._session = brain.ort_session
         self._cancellation = cancellation
         self._tokens = 0  # in the caches
@@ -58,8 +61,9 @@ class Steps:
         """
         if self._cancellation.is_cancelled:
             raise StepCancelled
-        fetches = _vector(())
-        feeds = _vector([*self._token_values(ids), *self._pasts])
+        feeds, fetches = self._new_vector(), self._new_vector()
+        for value in (*self._token_values(ids), *self._pasts):
+            feeds.push_back(value)
         options = self._cancellation.run_options
         try:
             self._session.run_with_ortvaluevector(
@@ -130,15 +134,6 @@ def _over(array: Buffer) -> "onnxruntime.OrtValue":
     import onnxruntime
 
     return onnxruntime.OrtValue.ortvalue_from_numpy(array)._get_c_value()
-
-
-def _vector(values: "Sequence[onnxruntime.OrtValue]") -> "onnxruntime.OrtValueVector":
-    from onnxruntime.capi.onnxruntime_pybind11_state import OrtValueVector
-
-    vector = OrtValueVector()
-    for value in values:
-        vector.push_back(value)
-    return vector
 
 
 def _cpu_devices(count: int) -> "list[onnxruntime.OrtDevice]":
