@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokenling.runtime import LaneFailed, Sampling
@@ -111,6 +111,7 @@ def test_tokens_come_as_often_as_their_shares() -> None:
 LOGITS = st.lists(st.floats(-8, 8, width=32), min_size=2, max_size=40)
 
 
+@settings(deadline=None)
 @given(
     values=LOGITS,
     temperature=st.sampled_from([0, 400, 850, 2000]),
