@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,20 @@ def test_the_vectors_of_an_independent_implementation_are_met(case: dict[str, ob
 def test_the_draws_of_an_independent_implementation_are_met() -> None:
     for draw in VECTORS["draws"]:
         assert int(draw["draw"]) == draw64(draw["seed"], draw["step"])
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_javascript_that_follows_the_page_draws_the_same_tokens() -> None:
+    here = Path(__file__).parent
+    run = subprocess.run(
+        ["node", here / "sampling_check.mjs", here / "sampling_vectors.json"],
+        input=json.dumps(EXP2_TABLE),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    count = len(VECTORS["cases"])
+    assert (run.returncode, run.stdout) == (0, f"{count} of {count}\n"), run.stderr
 
 
 def test_the_weights_follow_the_exponential_within_their_table() -> None:
