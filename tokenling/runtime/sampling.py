@@ -71,9 +71,8 @@ def top_ids(logits: Logits, top_k: int) -> Integers:
     if not 0 < top_k < size:
         return np.argsort(-logits, kind="stable")
     threshold = np.partition(logits, size - top_k)[size - top_k]
-    above = np.flatnonzero(logits > threshold)
-    level = np.flatnonzero(logits == threshold)[: top_k - above.shape[0]]
-    return np.concatenate((above[np.argsort(-logits[above], kind="stable")], level))
+    level = np.flatnonzero(logits >= threshold)  # all of the top, and perhaps more that equal its last
+    return level[np.argsort(-logits[level], kind="stable")][:top_k]
 
 
 def choose(logits: Logits, sampling: Sampling, step: int) -> Draw:
@@ -89,7 +88,7 @@ def choose(logits: Logits, sampling: Sampling, step: int) -> Draw:
     sums = weights_of(logits[ids], greatest, sampling.temperature_milli).cumsum()
     total = int(sums[kept(sums, sampling.top_p_milli) - 1])
     draw = draw64(sampling.seed, step)
-    at = int(sums.searchsorted((draw * total) >> 64, side="right"))
+    at = picked(sums, (draw * total) >> 64)
     edges = (int(sums[at - 1]) if at else 0, int(sums[at]))
     return Draw(int(ids[at]), _is_near(edges, total, draw, sampling.temperature_milli))
 
@@ -100,6 +99,11 @@ def kept(sums: Integers, top_p_milli: int) -> int:
         return sums.shape[0]
     wanted = int(sums[-1]) * top_p_milli
     return max(1, int((sums * 1000).searchsorted(wanted, side="left")) + 1)
+
+
+def picked(sums: Integers, mark: int) -> int:
+    """The first token whose running sum is greater than `mark`: never one of weight 0."""
+    return int(sums.searchsorted(mark, side="right"))
 
 
 def _is_near(edges: tuple[int, int], total: int, draw: int, temperature_milli: int) -> bool:
