@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields, replace
+from functools import cache
 
 import pytest
 from engine_scenes import DAY, MINUTE, NOON, asleep, awake, do, egg, live, offer, say
@@ -29,18 +30,20 @@ from tokenling.engine.state import (
 from tokenling.engine.zones import date_text
 
 
+@cache
 def lived() -> State:
     state = live(do(awake(chatter=2), say("hi"), NOON + 1).state, NOON + 2 * DAY)
     return do(asleep(state), offer("toy", "kite"), NOON + 2 * DAY + MINUTE).state
 
 
+@cache
 def full_state() -> State:
     """Every list and text at its bound, in the characters that cost most bytes."""
     cat = "\U0001f431"
     last = limits.TIME_MS_MAX
     count = limits.COUNT_MAX
     clock_ms = last // limits.TICK_MS * limits.TICK_MS
-    item = cat * limits.ITEM_MAX
+    item = "i" * limits.ITEM_MAX
     memory = cat * limits.MEMORY_MAX
     ids = range(count - limits.EFFECTS_MAX, count)
     return replace(
