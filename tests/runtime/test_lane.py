@@ -173,7 +173,9 @@ def test_a_lookup_goes_on_behind_its_answer_in_the_same_turn(
         for name in generation.insertions_used:
             assert name in generation.text
             assert name + "(" not in generation.text
-    assert used > 3
+        if used > 8:
+            return
+    raise AssertionError("hardly a seed asked anything")
 
 
 def test_inserted_ids_are_run_and_not_counted_as_written(brain: Brain, lane: Lane) -> None:
@@ -295,6 +297,23 @@ def test_a_lane_holds_one_turn(brain: Brain, lane: Lane) -> None:
     decode(lane, greedy_plan(brain), on_token=meddle)
 
 
+async def test_a_second_turn_on_a_lane_is_refused_at_once_and_harms_nothing(brain: Brain, lane: Lane) -> None:
+    plan = greedy_plan(brain, 200)
+    expected = (await lane.generate(plan)).token_ids
+    found: list[tuple[int, ...]] = []
+
+    async def first() -> None:
+        found.append((await lane.generate(plan)).token_ids)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(first)
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(LaneFailed) as failure:
+            await lane.generate(plan)
+    assert failure.value.code == "lane_busy"
+    assert [expected] == found
+
+
 async def test_generate_writes_what_decode_writes(brain: Brain, lane: Lane, pet_request: GenerationRequest) -> None:
     plan = plan_turn(pet_request, brain)
     pieces: list[str] = []
@@ -341,15 +360,15 @@ async def test_hundreds_of_cancels_at_random_points_leave_nothing_behind(brain: 
     gc.collect()
     threads, memory = threading.active_count(), resident_kib()
     cancelled, slowest = 0, 0.0
-    for turn in range(400):
+    for turn in range(300):
         deadline = rng.uniform(0, 0.02)
         started = trio.current_time()
         cancelled += await cancel_within(lane, plan, deadline)
         slowest = max(slowest, trio.current_time() - started - deadline)
-        if turn % 80 == 0:
+        if turn % 100 == 0:
             assert expected == (await lane.generate(plan)).token_ids
     gc.collect()
-    assert cancelled > 200
+    assert cancelled > 150
     assert slowest < 0.5  # 0.1 is the aim on a quiet machine; this one runs other tests beside
     assert threading.active_count() <= threads
     assert resident_kib() - memory < 8 * 1024

@@ -4,20 +4,25 @@
 
 Both run in one process, the same ORT session options, the same prompt and seed, and must write the same tokens. The
 plain loop keeps its caches as NumPy arrays and samples with the same function, so the difference is binding alone.
-Each figure is the best of its rounds (what the work costs) and the median (what this machine gave).
+Each figure is the best of its rounds and their median. With one thread the clock is the thread's own processor time,
+so that a busy machine does not spoil it; with more it is the wall's.
 """
 
 import argparse
 import json
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from tokenling.runtime import Brain, DecodePlan, Lane, Sampling, decode, open_brain, open_lane
 from tokenling.runtime.sampling import choose
+
+Clock: TypeAlias = Callable[[], float]
 
 PROMPT = "The pet sat by the window and watched the rain. Owner: how are you today?\nPet:"
 TAGS = ("[eat]", "[nap]", "[play]", "[happy]", "[sleepy]", "[go garden]", "[go pond]", "[remember …]", "[look weather]")
@@ -36,40 +41,44 @@ class Times:
 class TimedSession:
     """An ORT session that adds up the time its runs take."""
 
-    def __init__(self, inner: object) -> None:
+    def __init__(self, inner: object, clock: Clock) -> None:
         self.inner = inner
-        self.seconds: list[float] = []
+        self.clock = clock
+        self.runs: list[tuple[float, float]] = []
 
-    def io_binding(self) -> object:
-        """The inner session's binding."""
-        return self.inner.io_binding()  # type: ignore[attr-defined]
-
-    def run_with_iobinding(self, binding: object, options: object) -> None:
-        """Run, and remember how long it took."""
-        started = time.perf_counter()
-        self.inner.run_with_iobinding(binding, options)  # type: ignore[attr-defined]
-        self.seconds.append(time.perf_counter() - started)
+    def run_with_ortvaluevector(self, *arguments: object) -> None:
+        """Run, and remember when it began and ended."""
+        started = self.clock()
+        self.inner.run_with_ortvaluevector(*arguments)  # type: ignore[attr-defined]
+        self.runs.append((started, self.clock()))
 
 
-def lane_times(brain: Brain, plan: DecodePlan) -> Times:
+def lane_times(brain: Brain, plan: DecodePlan, clock: Clock) -> Times:
     """A generation through a lane."""
-    session = TimedSession(brain.ort_session)
+    session = TimedSession(brain.ort_session, clock)
     lane = Lane(replace(brain, ort_session=session))
+    started = clock()
     generation = decode(lane, plan)
+    ended = clock()
     steps = len(generation.token_ids) - 1
-    inside = sum(session.seconds[1:]) * 1000
-    outside = (generation.decode_ms - inside) / steps
-    return Times(generation.prefill_ms, generation.decode_ms / steps, outside, generation.token_ids)
+    first = session.runs[0][1]
+    inside = sum(end - start for start, end in session.runs[1:])
+    return times_of(first - started, ended - first, inside, steps, generation.token_ids)
 
 
-def plain_times(brain: Brain, plan: DecodePlan) -> Times:
+def times_of(first_s: float, decode_s: float, inside_s: float, steps: int, ids: tuple[int, ...]) -> Times:
+    """Seconds of a whole generation as milliseconds of a step."""
+    return Times(first_s * 1000, decode_s * 1000 / steps, (decode_s - inside_s) * 1000 / steps, ids)
+
+
+def plain_times(brain: Brain, plan: DecodePlan, clock: Clock) -> Times:
     """The same generation by `session.run`, caches as arrays."""
     layout, names = brain.layout, [pair.present for pair in brain.layout.caches]
     pasts = [np.zeros((1, layout.kv_heads, 0, layout.head_dim), dtype=pair.element) for pair in layout.caches]
     wanted = {item.name: item.element for item in layout.inputs}
     size = len(brain.tokenizer.table.bytes_of)
     feed, done, found, inside = list(plan.prompt_ids), 0, [], 0.0
-    started = decoding = time.perf_counter()
+    started = first = clock()
     for step in range(plan.max_new):
         feeds = {
             "input_ids": np.array([feed]),
@@ -78,17 +87,15 @@ def plain_times(brain: Brain, plan: DecodePlan) -> Times:
         }
         feeds = {name: values.astype(wanted[name]) for name, values in feeds.items() if name in wanted}
         feeds |= {pair.past: past for pair, past in zip(layout.caches, pasts, strict=True)}
-        entered = time.perf_counter()
+        entered = clock()
         logits, *pasts = brain.ort_session.run(["logits", *names], feeds)
-        inside += time.perf_counter() - entered if step else 0.0
+        left = clock()
+        inside += left - entered if step else 0.0
+        first = first if step else left
         done += len(feed)
-        if not step:
-            decoding = time.perf_counter()
         feed = [choose(logits[0, -1][:size], plan.sampling, step).token]
         found.append(feed[0])
-    decode_ms = (time.perf_counter() - decoding) * 1000
-    steps = plan.max_new - 1
-    return Times((decoding - started) * 1000, decode_ms / steps, (decode_ms - inside * 1000) / steps, tuple(found))
+    return times_of(first - started, clock() - first, inside, plan.max_new - 1, tuple(found))
 
 
 def summary(name: str, times: list[Times]) -> dict[str, object]:
@@ -109,10 +116,11 @@ def compare(brain: Brain, prompt: int, tokens: int, rounds: int) -> dict[str, li
     free = DecodePlan(ids, tokens, Sampling(850, 40, 920, 7), (), ignore_eos=True)
     masked = replace(free, constraint=TAGS, insertions={"[look weather]": brain.tokenizer.encode("(rain)")})
     runs: dict[str, list[Times]] = {"plain session.run loop": [], "lane": [], "lane with tag masks": []}
+    clock = time.thread_time if brain.threads == 1 else time.perf_counter
     for _ in range(rounds + 1):
-        runs["plain session.run loop"].append(plain_times(brain, free))
-        runs["lane"].append(lane_times(brain, free))
-        runs["lane with tag masks"].append(lane_times(brain, masked))
+        runs["plain session.run loop"].append(plain_times(brain, free, clock))
+        runs["lane"].append(lane_times(brain, free, clock))
+        runs["lane with tag masks"].append(lane_times(brain, masked, clock))
         assert runs["lane"][-1].token_ids == runs["plain session.run loop"][-1].token_ids
     return {name: times[1:] for name, times in runs.items()}
 
