@@ -30,7 +30,7 @@ from tokenling.host.waits import Waits
 
 PET = "0b8f2c7e-4a55-4d21-9c3e-6f1b2a3c4d5e"
 OTHER_PET = "0b8f2c7e-4a55-4d21-9c3e-6f1b2a3c4d5f"
-OPERATION = "11111111-2222-1333-8444-555555555555"
+OPERATION = "1a1b1111-2222-1333-8444-55555555555f"
 DEVICE = "99999999-2222-4333-8444-555555555555"
 KEY_BYTES = bytes(range(32))
 KEY = base64.urlsafe_b64encode(KEY_BYTES).decode().rstrip("=")
@@ -59,7 +59,7 @@ class ScriptedPets:
         if self.fail_with is not None:
             raise self.fail_with()
         if (pet_id, key_hash) != (PET, KEY_HASH):
-            raise ApiError(404, "not_found", "There is no such pet for this key.")
+            raise ApiError(404, "not_found", "There is no such pet here, or the key is not its own.")
         self.calls.append((name, what))
 
     async def prepare(self, key_hash: bytes, pet_id: str, save: bytes) -> Prepared:
@@ -208,6 +208,13 @@ async def more(stream: trio.SocketStream) -> bytes:
     data = await stream.receive_some()
     assert data, "closed in the middle of an answer"
     return bytes(data)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Returns when the server, on the other side of a real socket, has got there; fails after ten seconds."""
+    with trio.fail_after(10):
+        while not condition():  # noqa: ASYNC110  # what is waited for is behind a socket and has no event
+            await trio.sleep(0.005)
 
 
 def header_of(head: bytes, name: bytes) -> bytes | None:

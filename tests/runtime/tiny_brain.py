@@ -151,7 +151,7 @@ def build_graph(shape: Shape, precision: str) -> onnx.ModelProto:
     tables = [graph.op("Gather", graph.constant(table), position, axis=0) for table in rotary(shape.positions)]
     bias = add_mask(graph, shape)
     for layer in range(LAYERS):
-        x = add_layer(graph, shape, weights, layer, x, tables, bias, BITS[precision])
+        x = add_layer(graph, shape, weights, layer, x, tables=tables, bias=bias, bits=BITS[precision])
     x = add_norm(graph, shape, x)
     if shape.last_only:
         x = graph.op("Slice", x, graph.ints(-1), graph.ints(2**31), graph.ints(1))
@@ -193,10 +193,10 @@ def add_norm(graph: Graph, shape: Shape, x: str) -> str:
     return graph.op("Div", x, graph.op("Sqrt", graph.op("Add", mean, graph.constant(np.array(1e-5, dtype=np.float32)))))
 
 
-def add_layer(graph, shape, weights, layer, x, tables, bias, bits):  # type: ignore[no-untyped-def]
+def add_layer(graph, shape, weights, layer, x, *, tables, bias, bits):  # type: ignore[no-untyped-def]
     """One block: gpt_neox adds attention and feed-forward in parallel, the others one after the other."""
     even = add_norm(graph, shape, x)
-    mixed = graph.op("MatMul", add_attention(graph, shape, weights, layer, even, tables, bias, bits),
+    mixed = graph.op("MatMul", add_attention(graph, shape, weights, layer, even, tables=tables, bias=bias, bits=bits),
                      graph.matrix(f"{layer}.o", weights[f"{layer}.o"], bits))  # fmt: skip
     after = graph.op("Add", x, mixed)
     even = add_norm(graph, shape, x if shape.model_type == "gpt_neox" else after)
@@ -209,7 +209,7 @@ def add_layer(graph, shape, weights, layer, x, tables, bias, bits):  # type: ign
     return graph.op("Add", after, graph.op("MatMul", up, graph.matrix(f"{layer}.down", weights[f"{layer}.down"], bits)))
 
 
-def add_attention(graph, shape, weights, layer, even, tables, bias, bits):  # type: ignore[no-untyped-def]
+def add_attention(graph, shape, weights, layer, even, *, tables, bias, bits):  # type: ignore[no-untyped-def]
     """Attention over past and present (1, seq, D); the caches keep their own element type."""
     heads = {"q": HEADS, "k": shape.kv_heads, "v": shape.kv_heads}
     parts = {}

@@ -24,6 +24,8 @@ from tokenling.host.errors import ApiError
 from tokenling.host.faults import describe_fault
 
 RECEIVE_BYTES_MAX = 65_536
+TELL_S = 1.0
+"""The application takes what it is told at once; should it ever not, the connection still ends."""
 
 log = structlog.get_logger("tokenling.host")
 
@@ -94,7 +96,7 @@ class Connection:
                 with self._reading:
                     await self._read()
                 self._closing = True
-                await self._protocol.handle(Closed())
+                await self._tell_closed()
                 await self._idle.stop()
         except OSError:
             return  # the client was gone before its address could be asked for
@@ -151,7 +153,7 @@ class Connection:
             await self._send(event.data)
         elif isinstance(event, Closed):
             await self._close_gently()
-            await self._protocol.handle(Closed())
+            await self._tell_closed()
         elif isinstance(event, Updated) and not self._closing:
             if event.idle:
                 await self._idle.restart(self._group, self._close_when_idle)
@@ -167,11 +169,20 @@ class Connection:
                     await self._stream.send_all(data)
             except (trio.TooSlowError, trio.BrokenResourceError, trio.ClosedResourceError):
                 self.abort()
-                await self._protocol.handle(Closed())
+                await self._tell_closed()
+
+    async def _tell_closed(self) -> None:
+        """Lets the application know. Shielded: Hypercorn marks the stream closed first and tells second, so that a
+        cancellation in between (ours, of the reading) would leave a handler waiting for ever."""
+        with trio.move_on_after(TELL_S) as scope:
+            scope.shield = True
+            await self._protocol.handle(Closed())
 
     async def _close_gently(self) -> None:
         """Says that no more will come; the reading task goes on taking what the client still sends, within bounds."""
         self._closing = True
+        if self._protocol.has_read_all:
+            self._reading.cancel()
         self._reading.deadline = min(self._reading.deadline, trio.current_time() + self._owner.limits.linger_s)
         try:
             await self._stream.send_eof()
@@ -188,6 +199,12 @@ class Connection:
 
 class Http1(H11Protocol):
     """Hypercorn's HTTP/1.1 without its way up to HTTP/2, and with a body in its answer to what is not HTTP."""
+
+    @property
+    def has_read_all(self) -> bool:
+        """Whether the request was read to its end and nothing came behind it: closing then resets nothing."""
+        connection = self.connection
+        return connection.their_state is h11.DONE and not connection.trailing_data[0]
 
     async def _check_protocol(self, event: h11.Request) -> None:
         """An `Upgrade: h2c` is ignored, as RFC 9110 allows: one protocol is one surface."""

@@ -29,11 +29,12 @@ CODES: Mapping[str, Code] = {
     "unknown_route": Code(404, "Nothing is served at this path."),
     "method_not_allowed": Code(405, "The path exists, the method does not; `Allow` lists those that do."),
     "body_timeout": Code(408, "The request body did not arrive in time."),
+    "already_active": Code(409, "The host runs this pet already, under the `epoch` given: park it first."),
     "brain_mismatch": Code(409, "The save selects another brain than this host runs."),
     "epoch_full": Code(409, "This epoch holds all the operations it may: park and activate again."),
     "host_full": Code(409, "The host holds as many pets as it may."),
     "id_taken": Code(409, "Another key owns this pet id."),
-    "not_active": Code(409, "The pet is not active on this host; `status` says what it is."),
+    "not_active": Code(409, "The pet is not active on this host; `petStatus` says what it is."),
     "operation_reused": Code(409, "This operation id was used for a different body."),
     "other_device": Code(409, "The pet was parked for another device; `takeover: true` takes it all the same."),
     "stale_epoch": Code(409, "The epoch is not the current one; `epoch` says which is."),
@@ -43,6 +44,7 @@ CODES: Mapping[str, Code] = {
     "invalid_command": Code(422, "The command is not one of the engine's; `path` names the first wrong field."),
     "invalid_envelope": Code(422, "A field around the command or save is wrong or unknown; `path` names it."),
     "invalid_save": Code(422, "The save was refused by the engine; `path` names the first wrong field."),
+    "too_many_uploads": Code(429, "The host takes in as many large bodies as it may hold."),
     "too_many_waits": Code(429, "Too many requests of this pet, or of the host, are waiting already."),
     "head_too_large": Code(431, "The request line and headers are larger than 16 KiB."),
     "internal": Code(500, "A fault of the host's own. Repeating the same operation id is safe."),
@@ -68,6 +70,7 @@ class ApiError(HostError):
     ) -> None:
         assert code in CODES, f"code {code} is not in the table"
         assert CODES[code].status == status, f"code {code} goes with {CODES[code].status}, not {status}"
+        assert not fields.keys() & {"type", "title"}, "these members are the problem's own"
         super().__init__(code)
         self.status = status
         self.code = code

@@ -32,6 +32,8 @@ from tokenling.host.errors import ApiError, ClientGoneError
 PIECE_BYTES = 65_536
 """An answer leaves in pieces of this size, so that a time-out on one send bounds the slowest client's rate."""
 
+CHUNKED_LENGTH = 2**62
+"""Stands for a length that is not told: more than any other."""
 BODILESS = (204, 304)
 BODY_HEADERS = (b"content-length", b"content-type")
 """What Quart sends along with an empty body and these statuses do not have."""
@@ -75,9 +77,17 @@ class Exchange:
     def headers(self) -> Headers:
         return tuple(self.scope["headers"])
 
+    @property
+    def declared_length(self) -> int:
+        """The body's length as told; one that is not told (chunked) may be any. The server has checked the number."""
+        told = {name: value for name, value in self.headers if name in (b"content-length", b"transfer-encoding")}
+        if b"transfer-encoding" in told:
+            return CHUNKED_LENGTH
+        return int(told.get(b"content-length", b"0"))
+
     async def read_body(self, bytes_max: int) -> bytes:
         """The whole body. Raises `ApiError` 413 or 408, or `ClientGoneError`; the rest is then still unread."""
-        if self._declared_length() > bytes_max:
+        if CHUNKED_LENGTH > self.declared_length > bytes_max:
             raise too_large(bytes_max)
         try:
             with trio.fail_after(self._limits.body_s):
@@ -154,10 +164,6 @@ class Exchange:
             if len(body) > bytes_max:
                 raise too_large(bytes_max)
         return bytes(body)
-
-    def _declared_length(self) -> int:
-        """0 when the length is not told (chunked); the server has checked that it is a number."""
-        return next((int(value) for name, value in self.headers if name == b"content-length"), 0)
 
     async def _next_piece(self) -> bytes:
         event = await self._receive()

@@ -10,17 +10,18 @@ FRAMES_MAX = 40
 
 def describe_fault(error: BaseException) -> dict[str, list[str]]:
     """`{faults: [type names], frames: ["module:line function", …]}`, the members of a group one after the other."""
-    leaves = list(_leaves(error))
+    found = list(leaves(error))
     return {
-        "faults": [type(leaf).__name__ for leaf in leaves],
-        "frames": [frame for leaf in leaves for frame in _frames(leaf.__traceback__)],
+        "faults": [type(leaf).__name__ for leaf in found],
+        "frames": [frame for leaf in found for frame in _frames(leaf.__traceback__)],
     }
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """The exceptions in a group, however deep, or the exception itself."""
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
-            yield from _leaves(inner)
+            yield from leaves(inner)
     else:
         yield error
 

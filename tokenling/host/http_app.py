@@ -61,7 +61,9 @@ def create_app(
 
 def _quart(api: Api, files: Files) -> QuartTrio:
     app = QuartTrio("tokenling.host", static_folder=None)
-    app.config["PROPAGATE_EXCEPTIONS"] = True  # to the shell: Quart would log an exception with its message
+    # refusals and faults go to the shell: Quart would log a fault with its message, and of a group take the first
+    app.config["PROPAGATE_EXCEPTIONS"] = True
+    app.config["RESPONSE_TIMEOUT"] = None  # it would cut a large file short; each send has its own deadline
     app.config["MAX_CONTENT_LENGTH"] = SAVE_BODY_BYTES_MAX
     app.url_map.merge_slashes = False  # a redirect would answer in HTML
     app.url_map.strict_slashes = True
@@ -70,7 +72,6 @@ def _quart(api: Api, files: Files) -> QuartTrio:
     for rule in FILE_ROUTES:
         app.add_url_rule(rule, endpoint=f"files {rule}", view_func=files.serve, methods=["GET"])
     app.before_request(_note_route)
-    app.register_error_handler(ApiError, _refused)
     app.register_error_handler(HTTPException, _refused_by_quart)
     return app
 
@@ -79,10 +80,6 @@ async def _note_route() -> None:
     """For the log line: the template, which holds no id."""
     if request.url_rule is not None:
         request.scope["state"]["route"] = request.url_rule.rule
-
-
-async def _refused(error: ApiError) -> Response:
-    return _response(problem_answer(error))
 
 
 async def _refused_by_quart(error: HTTPException) -> Response:

@@ -1,6 +1,6 @@
 """Every route of the host as a Quart handler: read the request, ask the dispatch, give the answer's bytes on."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -124,11 +124,11 @@ class Api:
             raise ApiError(403, "enrol_wrong", "The enrol code is not this host's.")
 
     async def _wait_for_view(self, pet_id: str, key_hash: bytes, etag: str | None, wait_s: int) -> View | None:
-        if wait_s > 0 and etag is not None and not self._waits.ended:
-            with self._waits.hold(pet_id):
-                return await self._pets.view(pet_id, key_hash, etag=etag, wait_s=wait_s)
-        # reached when nothing is to be waited for, or when the host stops and the wait was cut short
-        return await self._pets.view(pet_id, key_hash, etag=etag, wait_s=0)
+        if wait_s == 0 or etag is None or self._waits.ended:
+            return await self._pets.view(pet_id, key_hash, etag=etag, wait_s=0)
+        with self._waits.hold(pet_id):
+            return await self._pets.view(pet_id, key_hash, etag=etag, wait_s=wait_s)
+        return None  # cut short: the host stops, and the tag had not moved, or the wait would have ended before
 
 
 class Files:
@@ -150,8 +150,14 @@ class Files:
         if etag_asked_for(request.headers.getlist("If-None-Match")) == file.etag:
             return Response(b"", status=304, headers=headers)
         headers["content-length"] = str(file.size)
-        body = b"" if request.method == "HEAD" else file.pieces()
-        return Response(body, headers=headers, content_type=file.content_type)
+        pieces = nothing() if request.method == "HEAD" else file.pieces()
+        return Response(pieces, headers=headers, content_type=file.content_type)
+
+
+async def nothing() -> AsyncIterator[bytes]:
+    """A body that is not sent: bytes would have their own length told."""
+    return
+    yield b""
 
 
 def health_body(facts: HostFacts, health: Health) -> dict[str, JsonValue]:
@@ -179,7 +185,7 @@ def owner_of(pet_id: str) -> bytes:
     """The key's hash. An id that cannot be a pet's gets the answer of a pet that is not there."""
     key_hash = request_key_hash()
     if not is_pet_id(pet_id):
-        raise ApiError(404, "not_found", "There is no such pet for this key.")
+        raise ApiError(404, "not_found", "There is no such pet here, or the key is not its own.")
     return key_hash
 
 

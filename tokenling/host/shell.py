@@ -18,7 +18,7 @@ from tokenling.host.answers import Answer, Headers, problem_answer
 from tokenling.host.cross_origin import cors_headers, host_is_allowed, is_preflight, preflight_answer
 from tokenling.host.errors import ApiError, ClientGoneError
 from tokenling.host.exchange import Exchange, WireLimits
-from tokenling.host.faults import describe_fault
+from tokenling.host.faults import describe_fault, leaves
 from tokenling.host.keys import key_hash_of
 from tokenling.host.waits import Waits
 
@@ -26,6 +26,10 @@ SAVE_BODY_BYTES_MAX = 2 * 1024 * 1024
 """A save is at most 1 MiB (design section 3); escaped text may double it."""
 BODY_BYTES_MAX = 64 * 1024
 """Any other body: 400 code points of text, escaped, are below 5 KB."""
+
+UPLOADS_MAX = 64
+"""Requests with a large body at once, so that strangers cannot make the host hold more than 128 MiB of them."""
+UPLOAD_RETRY_S = 5
 
 DEFAULT_HEADERS: Headers = (
     (b"cache-control", b"no-store"),
@@ -55,6 +59,7 @@ class Shell:
         self._allowed_origins = frozenset(allowed_origins)
         self._allowed_hosts = None if allowed_hosts is None else frozenset(host.lower() for host in allowed_hosts)
         self._limits = limits
+        self._uploads = trio.CapacityLimiter(UPLOADS_MAX)
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         if scope["type"] == "http":
@@ -104,9 +109,25 @@ class Shell:
             return await exchange.answer(preflight_answer())
         if needs_key(scope["path"]) and scope["method"] != "OPTIONS":
             key_hash_of(exchange.headers)
-        body = await exchange.read_body(body_bytes_max(scope["path"]))
-        await self._app(scope, exchange.replay(body), exchange.send)
-        return None
+        bytes_max = body_bytes_max(scope["path"])
+        if min(exchange.declared_length, bytes_max) > BODY_BYTES_MAX:
+            return await self._pass_upload(exchange, bytes_max)
+        return await self._pass(exchange, bytes_max)
+
+    async def _pass_upload(self, exchange: Exchange, bytes_max: int) -> None:
+        try:
+            self._uploads.acquire_on_behalf_of_nowait(exchange)
+        except trio.WouldBlock:
+            detail = "The host takes in as many saves as it can; send this one again."
+            raise ApiError(429, "too_many_uploads", detail, retry_after_s=UPLOAD_RETRY_S) from None
+        try:
+            await self._pass(exchange, bytes_max)
+        finally:
+            self._uploads.release_on_behalf_of(exchange)
+
+    async def _pass(self, exchange: Exchange, bytes_max: int) -> None:
+        body = await exchange.read_body(bytes_max)
+        await self._app(exchange.scope, exchange.replay(body), exchange.send)
 
     def _headers_for(self, scope: HTTPScope, request_id: str) -> Headers:
         cors = cors_headers(tuple(scope["headers"]), self._allowed_origins)
@@ -137,22 +158,16 @@ async def refuse_websocket(scope: WebsocketScope, receive: ASGIReceiveCallable, 
 
 def _answer_to_fault(error: Exception | BaseExceptionGroup, request_id: str) -> Answer:
     """A refusal that came wrapped in a group is still that refusal; anything else is our own fault."""
-    if isinstance(error, BaseExceptionGroup):
-        _, rest = error.split(trio.Cancelled)
-        if rest is None:
-            raise error
-        refusals = rest.subgroup(ApiError)
-        if refusals is not None and rest.subgroup(lambda leaf: not isinstance(leaf, ApiError)) is None:
-            return problem_answer(_first_refusal(refusals))
+    found = [leaf for leaf in leaves(error) if not isinstance(leaf, trio.Cancelled)]
+    if not found:
+        raise error
+    refusals = [leaf for leaf in found if isinstance(leaf, ApiError)]
+    if len(refusals) == len(found):
+        return problem_answer(refusals[0])
     log.error("fault", request_id=request_id, **describe_fault(error))
     return problem_answer(
         ApiError(500, "internal", "The host failed; its log has the request id.", requestId=request_id)
     )
-
-
-def _first_refusal(group: BaseExceptionGroup[ApiError]) -> ApiError:
-    first = group.exceptions[0]
-    return _first_refusal(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 async def _refuse_unless_started(exchange: Exchange, answer: Answer) -> None:

@@ -32,11 +32,16 @@ from tokenling.store.errors import StaleWrite
 
 @dataclass(slots=True)
 class Unit:
-    """One call's share of a transaction: the connection, and what is to be erased once it is committed."""
+    """One call's share of a transaction: the connection, and what it did that matters once it is committed.
+
+    `buried` are digests for the tombstone file, `removed`: there are traces to erase, `probed`: a page was written
+    although no row changed.
+    """
 
     connection: apsw.Connection
     buried: list[str] = field(default_factory=list)
     removed: bool = False
+    probed: bool = False
 
 
 def load(connection: apsw.Connection, pet_id: str) -> Held:

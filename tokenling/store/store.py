@@ -1,11 +1,12 @@
 """`Store`: what the rest of the house calls. Thin: each method queues one function of `rows` or `survey`."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from tokenling.protocol import REPLACED_KEPT_MS, Effect, Held, StoredOperation
 from tokenling.store import rows, survey
+from tokenling.store.errors import StoreFailed
 from tokenling.store.rows import Unit
 from tokenling.store.task import StoreTask, open_task
 from tokenling.store.values import Counts, PetSummary, Rebrained, ReplacedSave, Statistics
@@ -113,5 +114,6 @@ async def open_store(path: Path, *, now_ms: int, vfs: str | None = None) -> Asyn
     """
     async with open_task(path, now_ms, vfs) as task:
         store = Store(task)
-        await store.purge_replaced(now_ms - REPLACED_KEPT_MS)
+        with suppress(StoreFailed):  # a full disk must not keep the host from starting; `failing` tells
+            await store.purge_replaced(now_ms - REPLACED_KEPT_MS)
         yield store
