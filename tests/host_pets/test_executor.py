@@ -36,6 +36,14 @@ async def woken(house: House, owner: Owner) -> Owner:
     return owner
 
 
+async def stopped(house: House) -> None:
+    """The brain has let go of what it was thinking about, with its gate still closed."""
+    with trio.fail_after(5):
+        while house.brain.running:
+            await trio.lowlevel.checkpoint()
+    assert 1 == len(house.brain.cancelled)
+
+
 def failing(turn_id: str, request: GenerationRequest) -> Exception:
     return ValueError("words of an owner")
 
@@ -177,6 +185,8 @@ async def test_parking_while_it_thinks_drops_the_reply(tmp_path: Path, stubborn:
         await owner.say("hello")
         await house.begin()
         parked = await owner.park()
+        if not stubborn:
+            await stopped(house)
         house.brain.gate.set()
         await house.settle()
         stored = await owner.stored()
@@ -195,6 +205,8 @@ async def test_deleting_while_it_thinks_leaves_the_tombstone(tmp_path: Path, stu
         await owner.say("hello")
         await house.begin()
         await owner.delete()
+        if not stubborn:
+            await stopped(house)
         house.brain.gate.set()
         await house.settle()
         assert isinstance(await owner.stored(), Tombstone)
@@ -257,6 +269,12 @@ async def test_a_failed_generation_is_tried_again_later_and_later_and_nothing_is
         house.brain.script = lambda turn_id, request: "at last"
         await house.pass_ms(BACK_OFF_MAX_MS)
         assert ["at last"] == chat_of(await owner.see(), "pet")[-1:]
+        house.brain.script = failing
+        await owner.say("and now?")
+        await house.settle()
+        asked = len(house.brain.asked)
+        await house.pass_ms(BACK_OFF_FIRST_MS)
+        assert asked + 1 == len(house.brain.asked)
 
 
 @pytest.mark.parametrize("script", [lambda turn, request: ValueError("words"), lambda turn, request: "  "])
@@ -348,6 +366,23 @@ async def test_a_pet_whose_rules_raise_is_quarantined_and_harms_no_other(
         assert "parked" == (await ill.park())["status"]
         await ill.delete()
         assert isinstance(await ill.stored(), Tombstone)
+
+
+async def test_rules_that_fail_on_a_running_turn_cancel_it_and_keep_what_the_owner_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        house.brain.close_gate()
+        await owner.say("one")
+        await house.begin()
+        monkeypatch.setattr(engine, "pending_turn", lambda state: {}[state.name])
+        assert not (await owner.say("two"))["replayed"]
+        await stopped(house)
+        monkeypatch.undo()
+        house.brain.gate.set()
+        await house.settle()
+        assert ["one", "two"] == chat_of(await owner.see(), "owner")
 
 
 async def test_a_row_that_cannot_be_read_quarantines_its_pet_and_the_host_starts(tmp_path: Path) -> None:
