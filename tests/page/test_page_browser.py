@@ -23,11 +23,12 @@ def heard(owner, text="i heard you."):
     return expect(owner.page.locator(".line:not(.mine) .said").last).to_have_text(text)
 
 
-def eventually(is_so, within_s=15.0):
+def eventually(visitor, is_so, within_s=15.0):
+    """Waits inside the browser's own loop: routes and events are served meanwhile."""
     deadline = time.monotonic() + within_s
     while not is_so():
         assert time.monotonic() < deadline, "it did not become so"
-        time.sleep(0.05)
+        visitor.page.wait_for_timeout(50)
 
 
 # --- meeting ------------------------------------------------------------------------------------------------------
@@ -123,14 +124,33 @@ def test_a_prepared_pet_can_be_given_up_and_leaves_nothing_behind(owner, home):
     expect(owner.page.get_by_label("Name")).to_be_visible()
     owner.reopen()
     expect(owner.page.get_by_label("Name")).to_be_visible()
-    eventually(lambda: owner.records()["remote"]["pets"] == {})
+    eventually(owner, lambda: owner.records()["remote"]["pets"] == {})
     assert home.pets() == []
 
 
-def test_a_name_that_is_too_long_is_not_sent(owner, home):
-    owner.meet("x" * 25)
-    expect(owner.page.get_by_label("Name")).to_be_visible()
-    assert home.pets() == []
+@pytest.mark.parametrize("letter", ["x", "\N{HATCHING CHICK}"])
+def test_a_name_is_cut_at_what_the_engine_takes(guest, letter):
+    guest.meet(letter * 25)
+    living(guest, letter * (24 // len(letter.encode("utf-16-le")) * 2))
+
+
+def test_a_host_that_wants_a_code_gets_it_and_the_code_is_kept_nowhere(owner, home):
+    def guard(route):
+        code = json.loads(route.request.post_data).get("enrolCode")
+        refusal = {None: "enrol_required", "open": None}.get(code, "enrol_wrong")
+        return route.fulfill(status=403, json={"code": refusal}) if refusal else route.fallback()
+
+    owner.page.route("**/api/pets", guard)
+    owner.meet()
+    expect(owner.page.get_by_role("alert")).to_contain_text("asks for a code")
+    for code in ("closed", "open"):
+        owner.page.get_by_label("Enrol code").fill(code)
+        owner.page.get_by_role("button", name="Try again").click()
+        if code == "closed":
+            expect(owner.page.get_by_role("alert")).to_contain_text("not this host's code")
+    living(owner)
+    assert home.pets() == ["active"]
+    assert "enrol" not in json.dumps(owner.records())
 
 
 # --- talking --------------------------------------------------------------------------------------------------------
@@ -175,7 +195,7 @@ def test_a_stale_epoch_is_explained_and_the_words_are_given_back(owner, home):
     living(owner)
     entry = owner.entry()
     owner.page.route("**/api/pets/*", lambda route: route.abort())
-    move_on(owner, home, entry)
+    move_on(owner, entry)
     owner.say("too late")
     expect(owner.page.locator("[data-banner=problem]")).to_contain_text("has moved")
     expect(owner.page.get_by_label("Say something to")).to_have_value("too late")
@@ -186,18 +206,78 @@ def test_a_stale_epoch_is_explained_and_the_words_are_given_back(owner, home):
     assert owner.page.locator(".line.mine .said", has_text="too late").count() == 1
 
 
-def move_on(owner, home, entry):
-    """Another device parks the pet and activates it again: the epoch is then one further."""
-    request = owner.context.request
+def transfer(owner, entry, device, **body):
+    """What another device of the same owner does."""
     url = f"{entry['host']}/api/pets/{entry['id']}/transfer"
     headers = {"Authorization": f"Bearer {entry['key']}"}
+    data = {"deviceId": device, "operationId": str(uuid.uuid4()), **body}
+    answer = owner.context.request.post(url, headers=headers, data=data)
+    assert answer.status == 200, answer.text()
+    return answer.json()
+
+
+def move_on(owner, entry):
+    """Another device parks the pet and activates it again: the epoch is then one further."""
     device = str(uuid.uuid4())
-    base = {"deviceId": device, "operationId": str(uuid.uuid4()), "epoch": entry["epoch"], "to": "local"}
-    parked = request.post(url, headers=headers, data=base)
-    assert parked.status == 200, parked.text()
-    record = parked.json()
-    again = {**base, "operationId": str(uuid.uuid4()), "epoch": record["epoch"], "to": "remote", "save": record["save"]}
-    assert request.post(url, headers=headers, data=again).status == 200
+    parked = transfer(owner, entry, device, to="local", epoch=entry["epoch"])
+    transfer(owner, entry, device, to="remote", epoch=parked["epoch"], save=parked["save"])
+
+
+def test_an_older_snapshot_is_ignored(guest):
+    old, served = [], []
+
+    def answer_old(route):
+        if not re.search(r"/api/pets/[^/]+$", route.request.url.split("?")[0]) or route.request.method != "GET":
+            return route.fallback()
+        if len(old) == 2:
+            served.append(route.request.url)
+            return route.fulfill(status=200, json=old[0], headers={"ETag": '"old"'})
+        answer = route.fetch()
+        if answer.status == 200 and not old:
+            old.append(answer.json())
+        return route.fulfill(response=answer)
+
+    guest.page.route("**/*", answer_old)
+    guest.meet()
+    living(guest)
+    guest.say("newer")
+    heard(guest)
+    old.append("from now on")
+    guest.page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
+    eventually(guest, lambda: len(served) >= 3)
+    heard(guest)
+    assert len(served) < 20, "ignored answers must not make the page ask faster"
+
+
+def test_a_hidden_page_holds_no_long_poll(guest):
+    guest.meet()
+    living(guest)
+    asked = []
+    guest.page.on("request", lambda request: asked.append(request.url) if "/api/pets/" in request.url else None)
+    guest.page.evaluate(HIDE)
+    eventually(guest, lambda: len(asked) >= 1)
+    assert [url for url in asked if "wait=" in url] == []
+    asked.clear()
+    guest.page.evaluate(HIDE.replace("true", "false"))
+    eventually(guest, lambda: any("wait=50" in url for url in asked))
+
+
+HIDE = """() => {
+  Object.defineProperty(document, "hidden", { value: true, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def test_two_tabs_show_the_same_life(guest):
+    guest.meet()
+    living(guest)
+    first = guest.page
+    guest.open()
+    living(guest)
+    guest.say("from the second tab")
+    heard(guest)
+    expect(first.locator(".line.mine .said", has_text="from the second tab")).to_have_count(1)
+    expect(first.locator(".line:not(.mine) .said").last).to_have_text("i heard you.")
 
 
 # --- the host goes away ---------------------------------------------------------------------------------------------
@@ -286,6 +366,23 @@ def test_a_paused_pet_waits_and_lives_on(owner, home):
     owner.say("awake?")
     heard(owner)
     assert home.pets() == ["active"]
+
+
+def test_a_pet_that_was_paused_for_another_device_is_taken_over_only_on_purpose(owner, home):
+    owner.meet()
+    living(owner)
+    entry = owner.entry()
+    transfer(owner, entry, str(uuid.uuid4()), to="local", epoch=entry["epoch"])
+    banner = owner.page.locator("[data-banner=parked]")
+    banner.get_by_role("button", name="Let it live on").click()
+    asking = owner.page.locator("[data-banner=move]")
+    expect(asking).to_contain_text("paused for another device")
+    assert home.pets() == ["parked"]
+    asking.get_by_role("button", name="Wake it from here all the same").click()
+    expect(asking).to_have_count(0)
+    expect(banner).to_have_count(0)
+    assert home.pets() == ["active"]
+    assert owner.entry()["intent"] is None
 
 
 def test_a_lost_park_answer_and_a_reload_park_once(owner, home):
