@@ -21,9 +21,17 @@ def browser():
         launched.close()
 
 
+@pytest.fixture(scope="session")
+def shared_home(browser, tmp_path_factory):
+    """One running host for the tests that neither stop it nor count its pets."""
+    running = ScriptedHome(tmp_path_factory.mktemp("home") / "state")
+    yield running
+    running.kill()
+
+
 @pytest.fixture
 def home(browser, tmp_path):
-    """A running host of its own, so that no test sees another's pets."""
+    """A running host of its own."""
     running = ScriptedHome(tmp_path / "state")
     yield running
     running.kill()
@@ -31,8 +39,19 @@ def home(browser, tmp_path):
 
 @pytest.fixture
 def owner(browser, home):
-    """An owner on a phone who has just opened the page; at the end the page must not have complained."""
-    at_page = Owner(browser, home, viewport={"width": 360, "height": 740})
-    yield at_page
-    at_page.close()
-    assert at_page.errors == []
+    """An owner on a phone who has just opened the page of `home`."""
+    yield from at_page(browser, home)
+
+
+@pytest.fixture
+def guest(browser, shared_home):
+    """An owner on a phone at the shared host; other guests' pets are there, but not in this browser."""
+    yield from at_page(browser, shared_home)
+
+
+def at_page(browser, home):
+    """At the end the page must not have complained."""
+    visitor = Owner(browser, home, viewport={"width": 360, "height": 740})
+    yield visitor
+    visitor.close()
+    assert visitor.errors == []

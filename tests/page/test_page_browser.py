@@ -23,11 +23,12 @@ def heard(owner, text="i heard you."):
     return expect(owner.page.locator(".line:not(.mine) .said").last).to_have_text(text)
 
 
-def eventually(is_so, within_s=15.0):
+def eventually(visitor, is_so, within_s=15.0):
+    """Waits inside the browser's own loop: routes and events are served meanwhile."""
     deadline = time.monotonic() + within_s
     while not is_so():
         assert time.monotonic() < deadline, "it did not become so"
-        time.sleep(0.05)
+        visitor.page.wait_for_timeout(50)
 
 
 # --- meeting ------------------------------------------------------------------------------------------------------
@@ -123,49 +124,68 @@ def test_a_prepared_pet_can_be_given_up_and_leaves_nothing_behind(owner, home):
     expect(owner.page.get_by_label("Name")).to_be_visible()
     owner.reopen()
     expect(owner.page.get_by_label("Name")).to_be_visible()
-    eventually(lambda: owner.records()["remote"]["pets"] == {})
+    eventually(owner, lambda: owner.records()["remote"]["pets"] == {})
     assert home.pets() == []
 
 
-def test_a_name_that_is_too_long_is_not_sent(owner, home):
-    owner.meet("x" * 25)
-    expect(owner.page.get_by_label("Name")).to_be_visible()
-    assert home.pets() == []
+@pytest.mark.parametrize("letter", ["x", "\N{HATCHING CHICK}"])
+def test_a_name_is_cut_at_what_the_engine_takes(guest, letter):
+    guest.meet(letter * 25)
+    living(guest, letter * (24 // len(letter.encode("utf-16-le")) * 2))
+
+
+def test_a_host_that_wants_a_code_gets_it_and_the_code_is_kept_nowhere(owner, home):
+    def guard(route):
+        code = json.loads(route.request.post_data).get("enrolCode")
+        refusal = {None: "enrol_required", "open": None}.get(code, "enrol_wrong")
+        return route.fulfill(status=403, json={"code": refusal}) if refusal else route.fallback()
+
+    owner.page.route("**/api/pets", guard)
+    owner.meet()
+    expect(owner.page.get_by_role("alert")).to_contain_text("asks for a code")
+    for code in ("closed", "open"):
+        owner.page.get_by_label("Enrol code").fill(code)
+        owner.page.get_by_role("button", name="Try again").click()
+        if code == "closed":
+            expect(owner.page.get_by_role("alert")).to_contain_text("not this host's code")
+    living(owner)
+    assert home.pets() == ["active"]
+    assert "enrol" not in json.dumps(owner.records())
 
 
 # --- talking --------------------------------------------------------------------------------------------------------
 
 
-def test_what_the_pet_says_is_text_and_never_markup(owner):
-    owner.meet()
-    living(owner)
-    owner.say("markup please")
-    heard(owner, "<img src=x onerror=document.title='pwned'> hm")
-    assert owner.page.locator(".log img").count() == 0
-    assert owner.page.title() == "Pip · Tokenling"
+def test_what_the_pet_says_is_text_and_never_markup(guest):
+    guest.meet()
+    living(guest)
+    guest.say("markup please")
+    heard(guest, "<img src=x onerror=document.title='pwned'> hm")
+    assert guest.page.locator(".log img").count() == 0
+    assert guest.page.title() == "Pip · Tokenling"
 
 
-def test_thinking_is_shown_until_the_reply_is_committed(owner):
-    owner.meet()
-    living(owner)
-    owner.say("hello")
-    expect(owner.page.locator(".line.thinking")).to_be_visible()
-    heard(owner)
-    expect(owner.page.locator(".line.thinking")).to_have_count(0)
-    times = owner.page.locator(".line time")
+def test_thinking_is_shown_until_the_reply_is_committed(guest):
+    guest.meet()
+    living(guest)
+    guest.say("hello")
+    expect(guest.page.locator(".line.thinking")).to_be_visible()
+    heard(guest)
+    expect(guest.page.locator(".line.thinking")).to_have_count(0)
+    times = guest.page.locator(".line time")
     assert re.fullmatch(r"\d\d:\d\d", times.last.inner_text())
 
 
-def test_a_command_whose_answer_was_lost_is_repeated_under_its_id_and_happens_once(owner):
-    owner.meet()
-    living(owner)
-    sent = owner.lose_answers("/commands", times=2)
-    owner.say("only once")
-    heard(owner)
-    expect(owner.page.locator(".line.pending")).to_have_count(0)
+def test_a_command_whose_answer_was_lost_is_repeated_under_its_id_and_happens_once(guest):
+    guest.meet()
+    living(guest)
+    sent = guest.lose_answers("/commands", times=2)
+    guest.say("only once")
+    heard(guest)
+    expect(guest.page.locator(".line.pending")).to_have_count(0)
     assert [sent[0]] * len(sent) == sent
     assert len(sent) >= 2
-    assert owner.page.locator(".line.mine .said", has_text="only once").count() == 1
+    assert guest.page.locator(".line.mine .said", has_text="only once").count() == 1
 
 
 def test_a_stale_epoch_is_explained_and_the_words_are_given_back(owner, home):
@@ -175,7 +195,7 @@ def test_a_stale_epoch_is_explained_and_the_words_are_given_back(owner, home):
     living(owner)
     entry = owner.entry()
     owner.page.route("**/api/pets/*", lambda route: route.abort())
-    move_on(owner, home, entry)
+    move_on(owner, entry)
     owner.say("too late")
     expect(owner.page.locator("[data-banner=problem]")).to_contain_text("has moved")
     expect(owner.page.get_by_label("Say something to")).to_have_value("too late")
@@ -186,18 +206,78 @@ def test_a_stale_epoch_is_explained_and_the_words_are_given_back(owner, home):
     assert owner.page.locator(".line.mine .said", has_text="too late").count() == 1
 
 
-def move_on(owner, home, entry):
-    """Another device parks the pet and activates it again: the epoch is then one further."""
-    request = owner.context.request
+def transfer(owner, entry, device, **body):
+    """What another device of the same owner does."""
     url = f"{entry['host']}/api/pets/{entry['id']}/transfer"
     headers = {"Authorization": f"Bearer {entry['key']}"}
+    data = {"deviceId": device, "operationId": str(uuid.uuid4()), **body}
+    answer = owner.context.request.post(url, headers=headers, data=data)
+    assert answer.status == 200, answer.text()
+    return answer.json()
+
+
+def move_on(owner, entry):
+    """Another device parks the pet and activates it again: the epoch is then one further."""
     device = str(uuid.uuid4())
-    base = {"deviceId": device, "operationId": str(uuid.uuid4()), "epoch": entry["epoch"], "to": "local"}
-    parked = request.post(url, headers=headers, data=base)
-    assert parked.status == 200, parked.text()
-    record = parked.json()
-    again = {**base, "operationId": str(uuid.uuid4()), "epoch": record["epoch"], "to": "remote", "save": record["save"]}
-    assert request.post(url, headers=headers, data=again).status == 200
+    parked = transfer(owner, entry, device, to="local", epoch=entry["epoch"])
+    transfer(owner, entry, device, to="remote", epoch=parked["epoch"], save=parked["save"])
+
+
+def test_an_older_snapshot_is_ignored(guest):
+    old, served = [], []
+
+    def answer_old(route):
+        if not re.search(r"/api/pets/[^/]+$", route.request.url.split("?")[0]) or route.request.method != "GET":
+            return route.fallback()
+        if len(old) == 2:
+            served.append(route.request.url)
+            return route.fulfill(status=200, json=old[0], headers={"ETag": '"old"'})
+        answer = route.fetch()
+        if answer.status == 200 and not old:
+            old.append(answer.json())
+        return route.fulfill(response=answer)
+
+    guest.page.route("**/*", answer_old)
+    guest.meet()
+    living(guest)
+    guest.say("newer")
+    heard(guest)
+    old.append("from now on")
+    guest.page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
+    eventually(guest, lambda: len(served) >= 3)
+    heard(guest)
+    assert len(served) < 20, "ignored answers must not make the page ask faster"
+
+
+def test_a_hidden_page_holds_no_long_poll(guest):
+    guest.meet()
+    living(guest)
+    asked = []
+    guest.page.on("request", lambda request: asked.append(request.url) if "/api/pets/" in request.url else None)
+    guest.page.evaluate(HIDE)
+    eventually(guest, lambda: len(asked) >= 1)
+    assert [url for url in asked if "wait=" in url] == []
+    asked.clear()
+    guest.page.evaluate(HIDE.replace("true", "false"))
+    eventually(guest, lambda: any("wait=50" in url for url in asked))
+
+
+HIDE = """() => {
+  Object.defineProperty(document, "hidden", { value: true, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def test_two_tabs_show_the_same_life(guest):
+    guest.meet()
+    living(guest)
+    first = guest.page
+    guest.open()
+    living(guest)
+    guest.say("from the second tab")
+    heard(guest)
+    expect(first.locator(".line.mine .said", has_text="from the second tab")).to_have_count(1)
+    expect(first.locator(".line:not(.mine) .said").last).to_have_text("i heard you.")
 
 
 # --- the host goes away ---------------------------------------------------------------------------------------------
@@ -230,13 +310,13 @@ def test_a_page_opened_while_the_host_is_down_shows_the_browsers_copy(owner, hom
     living(owner)
 
 
-def test_being_offline_is_told_as_such(owner):
-    owner.meet()
-    living(owner)
-    owner.context.set_offline(True)
-    expect(owner.page.locator("[data-banner=silence]")).to_contain_text("This device is offline.")
-    owner.context.set_offline(False)
-    living(owner)
+def test_being_offline_is_told_as_such(guest):
+    guest.meet()
+    living(guest)
+    guest.context.set_offline(True)
+    expect(guest.page.locator("[data-banner=silence]")).to_contain_text("This device is offline.")
+    guest.context.set_offline(False)
+    living(guest)
 
 
 def test_a_pet_that_the_host_does_not_know_keeps_its_key_and_its_copy(owner, home):
@@ -247,7 +327,7 @@ def test_a_pet_that_the_host_does_not_know_keeps_its_key_and_its_copy(owner, hom
     expect(owner.page.locator("[data-banner=gone]")).to_contain_text("What is kept here stays here.")
     kept = owner.records()
     assert len(kept["remote"]["pets"]) == 1
-    assert [name for name in kept["checkpoints"]] == list(kept["remote"]["pets"])
+    assert list(kept["checkpoints"]) == list(kept["remote"]["pets"])
 
 
 # --- settings -------------------------------------------------------------------------------------------------------
@@ -257,19 +337,19 @@ def settings(owner):
     owner.page.get_by_role("tab", name="Settings").click()
 
 
-def test_a_pet_is_renamed_and_its_chatter_kept(owner):
-    owner.meet()
-    living(owner)
-    settings(owner)
-    owner.page.get_by_label("Name").fill("Momo")
-    owner.page.get_by_role("button", name="Rename").click()
-    living(owner, "Momo")
-    owner.page.get_by_label("Never").check()
-    expect(owner.page.get_by_role("status")).to_have_text("Saved.")
-    owner.reopen()
-    living(owner, "Momo")
-    settings(owner)
-    expect(owner.page.get_by_label("Never")).to_be_checked()
+def test_a_pet_is_renamed_and_its_chatter_kept(guest):
+    guest.meet()
+    living(guest)
+    settings(guest)
+    guest.page.get_by_label("Name").fill("Momo")
+    guest.page.get_by_role("button", name="Rename").click()
+    living(guest, "Momo")
+    guest.page.get_by_label("Never").check()
+    expect(guest.page.get_by_role("status")).to_have_text("Saved.")
+    guest.reopen()
+    living(guest, "Momo")
+    settings(guest)
+    expect(guest.page.get_by_label("Never")).to_be_checked()
 
 
 def test_a_paused_pet_waits_and_lives_on(owner, home):
@@ -286,6 +366,23 @@ def test_a_paused_pet_waits_and_lives_on(owner, home):
     owner.say("awake?")
     heard(owner)
     assert home.pets() == ["active"]
+
+
+def test_a_pet_that_was_paused_for_another_device_is_taken_over_only_on_purpose(owner, home):
+    owner.meet()
+    living(owner)
+    entry = owner.entry()
+    transfer(owner, entry, str(uuid.uuid4()), to="local", epoch=entry["epoch"])
+    banner = owner.page.locator("[data-banner=parked]")
+    banner.get_by_role("button", name="Let it live on").click()
+    asking = owner.page.locator("[data-banner=move]")
+    expect(asking).to_contain_text("paused for another device")
+    assert home.pets() == ["parked"]
+    asking.get_by_role("button", name="Wake it from here all the same").click()
+    expect(asking).to_have_count(0)
+    expect(banner).to_have_count(0)
+    assert home.pets() == ["active"]
+    assert owner.entry()["intent"] is None
 
 
 def test_a_lost_park_answer_and_a_reload_park_once(owner, home):
@@ -356,82 +453,85 @@ def test_deleting_asks_for_the_name_and_removes_everything(owner, home):
 # --- together -------------------------------------------------------------------------------------------------------
 
 
-def test_catch_starts_after_acceptance_and_its_score_is_sent_once(owner):
-    owner.meet()
-    living(owner)
-    sent = owner.lose_answers("/commands", times=0)
-    owner.page.get_by_role("tab", name="Together").click()
-    owner.page.get_by_role("button", name="Play catch").click()
-    owner.page.get_by_role("button", name="Play", exact=True).click()
-    catch = owner.page.get_by_role("button", name="Catch!")
+def test_catch_starts_after_acceptance_and_its_score_is_sent_once(guest):
+    guest.meet()
+    living(guest)
+    sent = guest.lose_answers("/commands", times=0)
+    guest.page.get_by_role("tab", name="Together").click()
+    guest.page.get_by_role("button", name="Play catch").click()
+    guest.page.get_by_role("button", name="Play", exact=True).click()
+    catch = guest.page.get_by_role("button", name="Catch!")
     for throw in range(2, 6):
         catch.click()
-        expect(owner.page.get_by_text(f"Throw {throw} of 5")).to_be_visible()
+        expect(guest.page.get_by_text(f"Throw {throw} of 5")).to_be_visible()
     catch.click()
-    owner.page.get_by_role("button", name="Done").click()
-    owner.page.get_by_role("tab", name="Diary").click()
-    expect(owner.page.locator(".happening", has_text="You two played catch")).to_be_visible()
+    guest.page.get_by_role("button", name="Done").click()
+    guest.page.get_by_role("tab", name="Diary").click()
+    expect(guest.page.locator(".happening", has_text="You two played catch")).to_be_visible()
     assert len([body for body in sent if body["command"]["kind"] == "game"]) == 1
 
 
-def test_an_offer_is_accepted_by_the_pet(owner):
-    owner.meet()
-    living(owner)
-    owner.page.get_by_role("tab", name="Together").click()
-    owner.page.get_by_role("button", name="A gift").click()
-    owner.page.get_by_role("button", name="a feather").click()
-    owner.page.get_by_role("tab", name="Diary").click()
-    expect(owner.page.locator(".happening", has_text="Pip accepted a feather.")).to_be_visible()
+def test_an_offer_is_accepted_by_the_pet(guest):
+    guest.meet()
+    living(guest)
+    guest.page.get_by_role("tab", name="Together").click()
+    guest.page.get_by_role("button", name="A gift").click()
+    guest.page.get_by_role("button", name="a feather").click()
+    guest.page.get_by_role("tab", name="Diary").click()
+    expect(guest.page.locator(".happening", has_text="Pip accepted a feather.")).to_be_visible()
 
 
 # --- for everyone -----------------------------------------------------------------------------------------------------
 
 
-def test_the_page_is_met_and_talked_to_with_the_keyboard_alone(owner):
-    keys = owner.page.keyboard
-    expect(owner.page.get_by_label("Name")).to_be_focused()
+def test_the_page_is_met_and_talked_to_with_the_keyboard_alone(guest):
+    keys = guest.page.keyboard
+    expect(guest.page.get_by_label("Name")).to_be_focused()
     keys.type("Pip")
     keys.press("Enter")
-    living(owner)
-    owner.page.get_by_role("button", name="Stroke").focus()
+    living(guest)
+    guest.page.get_by_role("button", name="Stroke").focus()
     keys.press("Enter")
-    expect(owner.page.get_by_role("status")).to_contain_text("You stroked Pip.")
-    owner.page.get_by_role("tab", name="Talk").focus()
+    expect(guest.page.get_by_role("status")).to_contain_text("You stroked Pip.")
+    guest.page.get_by_role("tab", name="Talk").focus()
     keys.press("ArrowRight")
-    expect(owner.page.get_by_role("tab", name="Together")).to_be_focused()
+    expect(guest.page.get_by_role("tab", name="Together")).to_be_focused()
     keys.press("ArrowLeft")
     keys.press("Tab")
     keys.press("Tab")
     keys.type("hello from the keys")
     keys.press("Enter")
-    heard(owner)
+    heard(guest)
 
 
-def test_there_is_one_polite_live_region_and_it_speaks_the_reply(owner):
-    owner.meet()
-    living(owner)
-    assert owner.page.locator("[aria-live]").count() == 1
-    owner.say("hello")
-    expect(owner.page.locator("[aria-live=polite]")).to_contain_text("Pip: i heard you.")
+def test_there_is_one_polite_live_region_and_it_speaks_the_reply(guest):
+    guest.meet()
+    living(guest)
+    assert guest.page.locator("[aria-live]").count() == 1
+    guest.say("hello")
+    expect(guest.page.locator("[aria-live=polite]")).to_contain_text("Pip: i heard you.")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 360, 1280])
-def test_nothing_overflows_sideways(owner, width, scheme):
-    owner.page.set_viewport_size({"width": width, "height": 740})
-    owner.page.emulate_media(color_scheme=scheme)
-    owner.meet("M" * 24)
-    living(owner, "M" * 24)
-    for tab in ("Talk", "Together", "Diary", "Settings"):
-        owner.page.get_by_role("tab", name=tab).click()
-        assert owner.page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth") <= 0
+def test_nothing_overflows_sideways(guest, scheme):
+    guest.page.emulate_media(color_scheme=scheme)
+    guest.meet("M" * 24)
+    living(guest, "M" * 24)
+    wide = []
+    for width in (320, 360, 700, 1280):
+        guest.page.set_viewport_size({"width": width, "height": 740})
+        for tab in ("Talk", "Together", "Diary", "Settings"):
+            guest.page.get_by_role("tab", name=tab).click()
+            over = guest.page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth")
+            wide += [(width, tab, over)] if over > 0 else []
+    assert wide == []
 
 
-def test_reduced_motion_stops_every_animation(owner):
-    owner.page.emulate_media(reduced_motion="reduce")
-    owner.meet()
-    living(owner)
-    assert owner.page.evaluate("() => document.getAnimations().length") == 0
+def test_reduced_motion_stops_every_animation(guest):
+    guest.page.emulate_media(reduced_motion="reduce")
+    guest.meet()
+    living(guest)
+    assert guest.page.evaluate("() => document.getAnimations().length") == 0
 
 
 def test_an_owner_who_comes_back_is_told_what_happened(owner, home):
@@ -456,14 +556,16 @@ LOOKED_LONG_AGO = """async () => {
     asked.onsuccess = () => resolve(asked.result);
   });
   const store = database.transaction("records", "readwrite").objectStore("records");
-  const notes = await new Promise((resolve) => (store.get("subtokenling.page.v1").onsuccess = (e) => resolve(e.target.result)));
+  const asked = store.get("subtokenling.page.v1");
+  await new Promise((resolve) => (asked.onsuccess = resolve));
+  const notes = asked.result;
   for (const seen of Object.values(notes.seen)) seen.atMs -= 3600000;
   await new Promise((resolve) => (store.put(notes, "subtokenling.page.v1").onsuccess = resolve));
   database.close();
 }"""
 
 
-# --- decisions of the page's own modules, in the browser that runs them -------------------------------------------------
+# --- decisions of the page's own modules, in the browser that runs them ---------------------------------------------
 
 MODULE = """async ([name, call, args]) => (await import(`/app/${name}`))[call](...args)"""
 
@@ -486,15 +588,15 @@ def stamp(epoch, revision, at_ms):
         (False, stamp(3, 1, 1), stamp(2, 9, 9)),
     ],
 )
-def test_snapshots_are_ordered_by_epoch_revision_and_clock(owner, older, a, b):
-    assert older is ask(owner, "records.js", "isOlder", a, b)
+def test_snapshots_are_ordered_by_epoch_revision_and_clock(guest, older, a, b):
+    assert older is ask(guest, "records.js", "isOlder", a, b)
 
 
-def test_checkpoints_are_three_and_reach_back_hours(owner):
+def test_checkpoints_are_three_and_reach_back_hours(guest):
     hour = 3_600_000
     kept = None
     for minute in range(0, 60 * 7, 10):
-        kept = ask(owner, "records.js", "withCheckpoint", kept, {**stamp(1, minute, minute * 60_000), "save": {}})
+        kept = ask(guest, "records.js", "withCheckpoint", kept, {**stamp(1, minute, minute * 60_000), "save": {}})
     ages = [round((410 * 60_000 - one["atMs"]) / hour, 1) for one in kept["checkpoints"]]
     assert len(ages) == 3
     assert ages[0] == 0
@@ -502,11 +604,11 @@ def test_checkpoints_are_three_and_reach_back_hours(owner):
     assert 1 <= ages[2] <= 2
 
 
-def test_an_older_snapshot_never_replaces_a_checkpoint(owner):
+def test_an_older_snapshot_never_replaces_a_checkpoint(guest):
     kept = {"v": 1, "checkpoints": [{**stamp(2, 5, 100), "save": {"n": 1}}]}
-    assert kept == ask(owner, "records.js", "withCheckpoint", kept, {**stamp(1, 9, 200), "save": {"n": 2}})
+    assert kept == ask(guest, "records.js", "withCheckpoint", kept, {**stamp(1, 9, 200), "save": {"n": 2}})
 
 
-def test_the_ball_is_caught_inside_the_ring_only(owner):
-    caught = [ask(owner, "catch.js", "isCaught", x / 100) for x in (0, 40, 50, 52, 62, 72, 74, 99)]
+def test_the_ball_is_caught_inside_the_ring_only(guest):
+    caught = [ask(guest, "catch.js", "isCaught", x / 100) for x in (0, 40, 50, 52, 62, 72, 74, 99)]
     assert caught == [False, False, False, True, True, True, False, False]

@@ -140,8 +140,8 @@ class Newborns:
 
     async def make(self) -> Response:
         refuse_query()
-        body = strict_json.parse(await request.get_data(as_text=False))
-        return json_response(self._save_of(body), headers={"cache-control": "no-store"})
+        body = await request.get_data(cache=False, as_text=False, parse_form_data=False)
+        return json_response(self._save_of(strict_json.parse(body)), headers={"cache-control": "no-store"})
 
 
 class Files:

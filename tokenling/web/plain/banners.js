@@ -1,10 +1,11 @@
 /* What stands in the way right now, told plainly above the room, each with what can be done about it. */
 
 import { html, put } from "./dom.js";
+import { say } from "./strings.js";
 
 /** `show([{key, text, calm?, actions: [{label, run}]}])`; equal banners are left alone, so focus stays. */
 export function makeBanners() {
-  const element = html("div", { class: "banners" });
+  const element = html("section", { class: "banners", "aria-label": say("banners.label") });
   let shown = "";
 
   function show(banners) {

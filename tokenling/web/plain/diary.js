@@ -9,7 +9,8 @@ import { nameOf, say } from "./strings.js";
 const EVENTS_SHOWN = 40;
 
 export function makeDiary() {
-  const element = html("div", { class: "panel" });
+  // nothing in it takes the focus, so the panel does: it must scroll with the keyboard
+  const element = html("div", { class: "panel", tabindex: "0" });
   let shown = "";
 
   function update(model) {

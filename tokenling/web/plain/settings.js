@@ -1,6 +1,7 @@
 /* Name, chatter, home, files, pausing, deleting, and the other pets of this browser. */
 
 import { html, put } from "./dom.js";
+import { NAME_MAX } from "./items.js";
 import { nameOf, say } from "./strings.js";
 
 /** Idle slots a waking hour that the engine offers. */
@@ -23,7 +24,7 @@ export function makeSettings(act) {
 }
 
 function nameForm({ name, status }, act) {
-  const input = html("input", { id: "rename", type: "text", value: name, maxlength: 48, autocomplete: "off" });
+  const input = html("input", { id: "rename", type: "text", value: name, maxlength: NAME_MAX, autocomplete: "off" });
   const save = html("button", { type: "submit", disabled: status !== "active" }, say("settings.name.save"));
   const submit = (event) => {
     event.preventDefault();
