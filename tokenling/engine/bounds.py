@@ -44,6 +44,11 @@ MEMORY_MAX = 40
 RAW_REPLY_MAX = 8_000
 """Code points of a model's raw text that are read; 96 text tokens are far shorter."""
 
+ITEM_MAX = 16
+"""Code points of what an event is about: a member of a list, an hour."""
+KEEPSAKE_MAX = 40
+"""Bytes of a keepsake's name, which is ours and ASCII."""
+
 CHAT_MAX = 200
 MEMORIES_MAX = 64
 DIARY_MAX = 366

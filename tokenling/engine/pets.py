@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from tokenling.engine import balance
-from tokenling.engine.bounds import COUNT_MAX, MINUTES_OF_DAY, SEED_MAX, TICK_MS
+from tokenling.engine.bounds import MINUTES_OF_DAY, SEED_MAX, TICK_MS
 from tokenling.engine.character import character_of
 from tokenling.engine.commands import fit_id, fit_name, known_zone
 from tokenling.engine.errors import CommandRefused
-from tokenling.engine.journal import with_event
+from tokenling.engine.journal import counted, with_event
 from tokenling.engine.life import Step, check_time, rebased, step_of
 from tokenling.engine.lists import MODES
 from tokenling.engine.sky import season_on, weather_at
@@ -104,7 +104,7 @@ def rehome(
     )
     seed = state.weather_seed if weather_seed is None else fit_id(weather_seed, "/weatherSeed", SEED_MAX)
     after = replace(rebased(replace(state, hosting=hosting), now_ms), weather_seed=seed)
-    revision = min(COUNT_MAX, state.context_revision + 1)
+    revision = counted(state.context_revision)
     after = replace(
         after,
         context_revision=revision,

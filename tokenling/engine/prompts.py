@@ -32,6 +32,7 @@ from tokenling.engine.bounds import (
     PROMPT_TODAY_MAX,
     TICK_MS,
 )
+from tokenling.engine.errors import StaleTurn
 from tokenling.engine.memories import fitting, topics
 from tokenling.engine.owner import away_hours
 from tokenling.engine.phrases import away_words, body_words, named, told, where
@@ -68,8 +69,13 @@ _CUE: Mapping[str, str] = MappingProxyType(
 
 
 def build_request(state: State, turn: Turn) -> GenerationRequest:
-    """What the brain is asked for a due turn: a function of the two alone."""
+    """What the brain is asked for a due turn: a function of the two alone.
+
+    Raises `StaleTurn` for a diary turn whose page is not owed any more.
+    """
     diary = turn.kind == "diary"
+    if diary and state.owed is None:
+        raise StaleTurn(turn.id)
     answers = lookup_answers(state, turn)
     tags = tuple(f"[{tag}]" for tag in legal_tags(state, turn.kind))
     return GenerationRequest(

@@ -1,1 +1,50 @@
-"""See docs/architecture.md."""
+"""Language models on ONNX Runtime: open a brain, run turns on lanes, prove afterwards what ran.
+
+    brain = open_brain(directory)              # every file checked; BrainRefused says what to change
+    lane = open_lane(brain)
+    lane.warm_up()                             # a real token
+    plan = plan_turn(request, brain)           # GenerationRefused when it does not fit
+    generation = await lane.generate(plan)     # or decode(lane, plan), synchronously
+    receipt = make_receipt(plan, generation, brain, lane, request=request)
+
+ONNX Runtime and the tokenizers library are imported when the first brain is opened.
+"""
+
+from tokenling.runtime.brain import PROMPT_VERSION_UNKNOWN, Brain, Precision, open_brain
+from tokenling.runtime.cancellation import Cancellation
+from tokenling.runtime.errors import BrainError, BrainRefused, GenerationRefused, LaneFailed, ReceiptRefused
+from tokenling.runtime.lane import Lane, decode, open_lane
+from tokenling.runtime.ort import Numerics
+from tokenling.runtime.plan import Choice, DecodePlan, Generation, Sampling, StopReason
+from tokenling.runtime.receipts import RECEIPT_VERSION, TurnReceipt, make_receipt
+from tokenling.runtime.turn import plan_turn, reply_of
+from tokenling.runtime.verify import Verdict, verify
+
+__all__ = [
+    "PROMPT_VERSION_UNKNOWN",
+    "RECEIPT_VERSION",
+    "Brain",
+    "BrainError",
+    "BrainRefused",
+    "Cancellation",
+    "Choice",
+    "DecodePlan",
+    "Generation",
+    "GenerationRefused",
+    "Lane",
+    "LaneFailed",
+    "Numerics",
+    "Precision",
+    "ReceiptRefused",
+    "Sampling",
+    "StopReason",
+    "TurnReceipt",
+    "Verdict",
+    "decode",
+    "make_receipt",
+    "open_brain",
+    "open_lane",
+    "plan_turn",
+    "reply_of",
+    "verify",
+]

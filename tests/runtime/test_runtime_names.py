@@ -1,0 +1,23 @@
+"""The runtime's public names, pinned: a change here is a change for every room that uses it."""
+
+import subprocess
+import sys
+
+import tokenling.runtime
+
+
+def test_the_public_names_are_these() -> None:
+    assert tokenling.runtime.__all__ == [
+        "PROMPT_VERSION_UNKNOWN", "RECEIPT_VERSION", "Brain", "BrainError", "BrainRefused", "Cancellation", "Choice",
+        "DecodePlan", "Generation", "GenerationRefused", "Lane", "LaneFailed", "Numerics", "Precision",
+        "ReceiptRefused", "Sampling", "StopReason", "TurnReceipt", "Verdict", "decode", "make_receipt", "open_brain",
+        "open_lane", "plan_turn", "reply_of", "verify",
+    ]  # fmt: skip
+    assert all(hasattr(tokenling.runtime, name) for name in tokenling.runtime.__all__)
+
+
+def test_importing_the_runtime_loads_no_heavy_library() -> None:
+    heavy = "{'onnxruntime', 'tokenizers', 'onnx', 'trio'}"
+    code = f"import sys, tokenling.runtime; print(sorted({heavy} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"

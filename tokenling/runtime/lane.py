@@ -1,0 +1,196 @@
+"""A lane: one sequence at a time over a brain's ORT session, synchronously or in one thread hop from Trio."""
+
+import time
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from tokenling.runtime.brain import Brain
+from tokenling.runtime.cancellation import Cancellation, StepCancelled
+from tokenling.runtime.errors import BrainRefused, GenerationRefused, LaneFailed
+from tokenling.runtime.plan import DecodePlan, Generation, Sampling
+from tokenling.runtime.steps import Steps
+from tokenling.runtime.tags import TokenIndex
+from tokenling.runtime.writer import Writer
+
+OnToken: TypeAlias = Callable[[str], None]
+Device: TypeAlias = Literal["cpu"]
+
+INSERTION_TOKENS_MAX = 256
+"""A lookup's answer: a guess, ten times the engine's longest."""
+SEED_END = 2**53
+"""Seeds are below it: JavaScript holds them exactly."""
+TOP_K_MAX = 2**20
+"""The largest vocabulary there may be."""
+
+
+class Lane:
+    """`generate` and `decode` run one turn; a second one at the same time is a fault of the caller."""
+
+    def __init__(self, brain: Brain) -> None:
+        import trio
+
+        self.brain = brain
+        self.provider = "CPUExecutionProvider"
+        self.index = TokenIndex(brain.tokenizer.table)
+        self._limiter = trio.CapacityLimiter(1)
+        self._is_busy = False
+
+    def warm_up(self) -> None:
+        """Run a real token and one more behind it: proves prefill, cache growth, logits. Raises `BrainRefused`."""
+        plan = DecodePlan((self.brain.config.eos_ids[0],), 2, Sampling(0, 0, 1000, 0), (), ignore_eos=True)
+        try:
+            decode(self, plan)
+        except LaneFailed as failure:
+            raise BrainRefused("warm_up_failed", failure.subject, failure.found, failure.expected) from None
+
+    async def generate(self, plan: DecodePlan, *, on_token: OnToken | None = None) -> Generation:
+        """`decode` in a worker thread: one hop for the whole turn. `on_token` is called in Trio's thread.
+
+        Cancelling the awaiting scope stops the step that runs; the thread is awaited, never abandoned, so nothing
+        touches the lane after this returns or raises `trio.Cancelled`.
+        """
+        import trio
+
+        cancellation = Cancellation()
+        portal = trio.lowlevel.current_trio_token()
+
+        def send(piece: str) -> None:
+            assert on_token is not None
+            portal.run_sync_soon(on_token, piece)
+
+        def work() -> Generation:
+            return decode(self, plan, cancel=cancellation, on_token=send if on_token else None)
+
+        async def stop_when_cancelled() -> None:
+            try:
+                await trio.sleep_forever()
+            finally:
+                cancellation.cancel()
+
+        await trio.lowlevel.checkpoint_if_cancelled()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(stop_when_cancelled)
+            with trio.CancelScope(shield=True):
+                result, failure = await trio.to_thread.run_sync(_outcome, work, limiter=self._limiter)
+            nursery.cancel_scope.cancel()
+        # outside of the nursery: a failure leaves as itself, not in a group
+        await trio.lowlevel.checkpoint_if_cancelled()
+        if failure is not None:
+            raise failure
+        assert result is not None
+        return result
+
+    def hold(self) -> None:
+        """Take the lane for one turn."""
+        if self._is_busy:
+            raise LaneFailed("lane_busy", "lane", "a turn that still runs", "one turn at a time")
+        self._is_busy = True
+
+    def release(self) -> None:
+        """Give the lane back."""
+        self._is_busy = False
+
+
+def _outcome(work: Callable[[], Generation]) -> tuple[Generation | None, Exception | None]:
+    """What `work` gave or raised, as a value."""
+    try:
+        return work(), None
+    except Exception as error:  # carried over the nursery and raised again by the caller
+        return None, error
+
+
+def open_lane(brain: Brain, *, device: Device = "cpu") -> Lane:
+    """A lane over the brain's ORT session; several may share it, each with one turn of its own."""
+    if device != "cpu":
+        raise BrainRefused("device_unknown", "device", device, "cpu")
+    return Lane(brain)
+
+
+def decode(
+    lane: Lane, plan: DecodePlan, *, cancel: Cancellation | None = None, on_token: OnToken | None = None
+) -> Generation:
+    """Carry out `plan` from an empty cache, in this thread. The synchronous twin of `Lane.generate`.
+
+    `on_token` gets each piece of whole text as it is sure. A `cancel` that was set ends with the stop `cancelled` and
+    what was written until then. Raises `GenerationRefused` before anything ran, `LaneFailed` when a step failed.
+    """
+    check_plan(plan, lane.brain)
+    cancel = cancel or Cancellation()
+    writer = Writer(plan, lane.index, lane.brain.config.eos_ids)
+    lane.hold()
+    try:
+        return _run(Steps(lane.brain, len(plan.prompt_ids) + plan.max_new, cancel), writer, plan, on_token)
+    finally:
+        lane.release()
+
+
+def _run(steps: Steps, writer: Writer, plan: DecodePlan, on_token: OnToken | None) -> Generation:
+    """Prefill, then step until the writer ends it."""
+    started = decoding = time.perf_counter()
+    try:
+        logits = steps.prefill(plan.prompt_ids, plan.prefill_chunk)
+        decoding = time.perf_counter()
+        while feed := writer.write(logits):
+            if on_token is not None and writer.piece:
+                on_token(writer.piece)
+            logits = steps.step(feed)
+    except StepCancelled:
+        writer.cancel()
+        decoding = max(decoding, started)
+    if on_token is not None and writer.piece:
+        on_token(writer.piece)
+    return generation_of(writer, (decoding - started) * 1000, (time.perf_counter() - decoding) * 1000)
+
+
+def generation_of(writer: Writer, prefill_ms: float, decode_ms: float) -> Generation:
+    """What a writer that has ended wrote."""
+    assert writer.stop is not None
+    return Generation(
+        token_ids=tuple(writer.token_ids),
+        text=writer.text,
+        stop=writer.stop,
+        insertions_used=tuple(writer.insertions_used),
+        prefill_ms=prefill_ms,
+        decode_ms=decode_ms,
+        choices=tuple(writer.choices),
+        near_ties=tuple(writer.near_ties),
+    )
+
+
+def check_plan(plan: DecodePlan, brain: Brain) -> None:
+    """Refuse a plan that could not run to its end on this brain."""
+    _check_ids("prompt_ids", plan.prompt_ids, brain)
+    if not plan.prompt_ids:
+        raise GenerationRefused("prompt_empty", "prompt_ids", "no token", "at least one")
+    if plan.max_new < 1 or plan.prefill_chunk < 0 or plan.insertions_max < 0:
+        raise GenerationRefused("plan_range", "max_new", plan.max_new, "at least 1, chunk and insertions not negative")
+    total = len(plan.prompt_ids) + plan.max_new
+    if total > brain.positions_max:
+        raise GenerationRefused(
+            "does_not_fit", "prompt and output", f"{total} tokens", f"at most {brain.positions_max}"
+        )
+    _check_sampling(plan.sampling)
+    if "" in plan.stops:
+        raise GenerationRefused("stop_empty", "stops", "an empty text", "texts of at least one character")
+    for tag, ids in plan.insertions.items():
+        _check_ids("insertions", ids, brain)
+        if plan.constraint is None or tag not in plan.constraint or len(ids) > INSERTION_TOKENS_MAX:
+            expected = f"answers of legal tags, at most {INSERTION_TOKENS_MAX} tokens each"
+            raise GenerationRefused("insertion_malformed", "insertions", f"{len(ids)} tokens", expected)
+
+
+def _check_sampling(sampling: Sampling) -> None:
+    ranges = (
+        ("temperature_milli", sampling.temperature_milli, 100_000),
+        ("top_k", sampling.top_k, TOP_K_MAX),
+        ("top_p_milli", sampling.top_p_milli, 1000),
+        ("seed", sampling.seed, SEED_END - 1),
+    )
+    for name, value, most in ranges:
+        if not 0 <= value <= most:
+            raise GenerationRefused("sampling_range", name, value, f"0 to {most}")
+
+
+def _check_ids(subject: str, ids: tuple[int, ...], brain: Brain) -> None:
+    if any(not 0 <= token < brain.config.vocabulary for token in ids):
+        raise GenerationRefused("id_range", subject, "an id outside", f"ids from 0 to {brain.config.vocabulary - 1}")

@@ -1,0 +1,94 @@
+"""ONNX Runtime, imported late and set up in one place: which wheel, which options, what a session declares."""
+
+from collections.abc import Sequence
+from importlib import metadata
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from tokenling.runtime.errors import BrainRefused
+from tokenling.runtime.graph import TensorInfo
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+Numerics: TypeAlias = Literal["exact", "fast"]
+
+ORT_OLDEST = (1, 28)
+"""The first with API 27, which the seed document names."""
+WHEELS = ("onnxruntime", "onnxruntime-gpu")
+"""Two distributions of one module: with both installed, which one runs is chance."""
+THREADS_MAX = 256
+"""A guess: more than any machine's cores that this was thought for."""
+_SEVERITY_ERROR = 3
+
+
+def check_installation() -> str:
+    """The installed ONNX Runtime's version string. Refuses both wheels at once, and an old one."""
+    present = [name for name in WHEELS if _is_installed(name)]
+    if len(present) > 1:
+        raise BrainRefused(
+            "onnxruntime_twice", "installation", " and ".join(present), "one of them: uninstall the other"
+        )
+    import onnxruntime
+
+    version: str = onnxruntime.__version__
+    check_version(version)
+    return version
+
+
+def check_version(version: str) -> None:
+    """Refuse an ONNX Runtime older than `ORT_OLDEST`."""
+    numbers = tuple(int(part) if part.isdigit() else 0 for part in version.split(".")[:2])
+    if numbers < ORT_OLDEST:
+        raise BrainRefused("onnxruntime_old", "onnxruntime", version, "at least {}.{}".format(*ORT_OLDEST))
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def session_options(numerics: Numerics, threads: int) -> "onnxruntime.SessionOptions":
+    """Options of one CPU ORT session.
+
+    `exact` unfolds quantised weights to floats at load (no fused int8 kernels) and keeps prepacking off: the numbers
+    that the browser computes. `fast` leaves ONNX Runtime its fusions.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    options.log_severity_level = _SEVERITY_ERROR
+    # a plan is kept for every shape seen, and every step of every prompt length is another shape
+    options.enable_mem_pattern = False
+    # idle worker threads of a pet host must not burn a core between steps
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    if numerics == "exact":
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
+        options.add_session_config_entry("session.disable_prepacking", "1")
+    return options
+
+
+def open_session(model: bytes | str, numerics: Numerics, threads: int, subject: str) -> "onnxruntime.InferenceSession":
+    """An ORT session on the CPU over a graph's bytes, or over its path when weights lie beside it."""
+    import onnxruntime
+
+    try:
+        return onnxruntime.InferenceSession(
+            model, sess_options=session_options(numerics, threads), providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:  # ORT's exceptions share no base but Exception
+        raise BrainRefused("graph_unloadable", subject, str(error), "a graph that ONNX Runtime loads") from None
+
+
+def signature(session: "onnxruntime.InferenceSession") -> tuple[tuple[TensorInfo, ...], tuple[TensorInfo, ...]]:
+    """What the session takes and gives."""
+    return _infos(session.get_inputs()), _infos(session.get_outputs())
+
+
+def _infos(arguments: "Sequence[onnxruntime.NodeArg]") -> tuple[TensorInfo, ...]:
+    return tuple(TensorInfo(a.name, a.type, tuple(a.shape or ())) for a in arguments)

@@ -1,0 +1,147 @@
+"""The steps of one generation: reused buffers, and caches handed from present to past without a copy.
+
+Per step only small integers are written, into buffers that ONNX Runtime reads in place. Each present tensor is an
+OrtValue that becomes the next step's past, so a cache never passes through NumPy. Vectors of OrtValues go in and out by
+`run_with_ortvaluevector`: `IOBinding` rebinds every tensor by name and cost 20 to 30 % more a step on a brain of two
+million weights (docs/performance.md).
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from tokenling.runtime.cancellation import Cancellation, StepCancelled
+from tokenling.runtime.errors import LaneFailed
+from tokenling.runtime.sampling import Logits
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+    from tokenling.runtime.brain import Brain
+    from tokenling.runtime.graph import CachePair, TokenInput
+
+Buffer: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.int64 | np.int32]]
+
+
+class Steps:
+    """One sequence from an empty cache on. Not safe for two threads; dropped when its generation ends."""
+
+    def __init__(self, brain: "Brain", capacity: int, cancellation: Cancellation) -> None:
+        """`capacity`: the most tokens the sequence will hold."""
+        layout = self._layout = brain.layout
+        self._session = brain.ort_session
+        self._cancellation = cancellation
+        self._tokens = 0  # in the caches
+        self._feed_names = [item.name for item in layout.inputs] + [pair.past for pair in layout.caches]
+        self._fetch_names = ["logits", *(pair.present for pair in layout.caches)]
+        self._devices = _cpu_devices(len(self._fetch_names))
+        self._pasts = [_empty_cache(brain, pair) for pair in layout.caches]
+        self._mask = np.ones((1, capacity), dtype=self._element("attention_mask"))
+        self._places = np.arange(capacity, dtype=self._element("position_ids"))
+        self._buffers: dict[str, Buffer] = {}
+        self._values: dict[str, onnxruntime.OrtValue] = {}
+        self._length = 0  # of the step that the buffers are made for
+
+    def prefill(self, ids: Sequence[int], chunk: int) -> Logits:
+        """Run a prompt, at most `chunk` tokens a step (0 for all at once); the last token's logits."""
+        size = chunk or len(ids)
+        parts = [ids[at : at + size] for at in range(0, len(ids), size)]
+        for part in parts[:-1]:
+            self.step(part)
+        return self.step(parts[-1])
+
+    def step(self, ids: Sequence[int]) -> Logits:
+        """Run `ids` behind what the caches hold; the last one's logits (vocabulary,).
+
+        Raises `StepCancelled` when the turn was stopped, `LaneFailed` when ORT or the graph broke its promise.
+        """
+        if self._cancellation.is_cancelled:
+            raise StepCancelled
+        fetches = _vector(())
+        feeds = _vector([*self._token_values(ids), *self._pasts])
+        options = self._cancellation.run_options
+        try:
+            self._session.run_with_ortvaluevector(
+                options, self._feed_names, feeds, self._fetch_names, fetches, self._devices
+            )
+        except Exception as error:  # ORT raises its generic Fail for a terminated run
+            if self._cancellation.is_cancelled:
+                raise StepCancelled from None
+            raise LaneFailed("ort_failed", "ONNX Runtime", str(error), "a step that runs") from None
+        self._tokens += len(ids)
+        self._take_caches([fetches[at] for at in range(1, len(self._fetch_names))])
+        return self._last_row(fetches[0].numpy(), len(ids))
+
+    def _token_values(self, ids: Sequence[int]) -> "list[onnxruntime.OrtValue]":
+        """The integer inputs of this step, in the layout's order."""
+        if len(ids) != self._length:
+            self._make_buffers(len(ids))
+        end = self._tokens + len(ids)
+        self._buffers["input_ids"][...] = ids
+        for name in ("position_ids", "cache_position"):
+            if name in self._buffers:
+                self._buffers[name][...] = self._places[self._tokens : end]
+        if "attention_mask" in self._values:
+            self._values["attention_mask"] = _over(self._mask[:, :end])
+        return list(self._values.values())
+
+    def _make_buffers(self, length: int) -> None:
+        """Buffers for steps of `length` tokens, shared with ONNX Runtime; token types stay 0."""
+        self._length = length
+        self._buffers = {item.name: _buffer(item, length) for item in self._layout.inputs}
+        self._values = {name: _over(buffer) for name, buffer in self._buffers.items()}
+
+    def _take_caches(self, presents: "list[onnxruntime.OrtValue]") -> None:
+        """The presents become the pasts, if each grew by exactly what this step ran."""
+        grown = [1, self._layout.kv_heads, self._tokens, self._layout.head_dim]
+        for pair, present in zip(self._layout.caches, presents, strict=True):
+            shape = present.shape()
+            if shape != grown:
+                raise LaneFailed("cache_growth", pair.present, shape, f"{grown}")
+        self._pasts = presents
+
+    def _last_row(self, logits: np.ndarray[tuple[int, int, int], np.dtype[np.float32]], length: int) -> Logits:
+        """The last token's logits out of those of the step."""
+        allowed = ((1, length, self._layout.vocabulary), (1, 1, self._layout.vocabulary))
+        if logits.shape not in allowed:
+            raise LaneFailed("logits_shape", "logits", logits.shape, f"{allowed[0]} or {allowed[1]}")
+        last: Logits = logits[0, -1]
+        return last
+
+    def _element(self, name: str) -> str:
+        """The element type of an input, int64 when the graph does not have it."""
+        return next((item.element for item in self._layout.inputs if item.name == name), "int64")
+
+
+def _buffer(item: "TokenInput", length: int) -> Buffer:
+    return np.zeros((1, length) if item.rank == 2 else length, dtype=item.element)
+
+
+def _empty_cache(brain: "Brain", pair: "CachePair") -> "onnxruntime.OrtValue":
+    import onnxruntime
+
+    shape = (1, brain.layout.kv_heads, 0, brain.layout.head_dim)
+    return onnxruntime.OrtValue.ortvalue_from_shape_and_type(shape, np.dtype(pair.element).type)._get_c_value()
+
+
+def _over(array: Buffer) -> "onnxruntime.OrtValue":
+    """An OrtValue that reads the array's own memory, which the caller keeps alive, in the form that vectors hold."""
+    import onnxruntime
+
+    return onnxruntime.OrtValue.ortvalue_from_numpy(array)._get_c_value()
+
+
+def _vector(values: "Sequence[onnxruntime.OrtValue]") -> "onnxruntime.OrtValueVector":
+    from onnxruntime.capi.onnxruntime_pybind11_state import OrtValueVector
+
+    vector = OrtValueVector()
+    for value in values:
+        vector.push_back(value)
+    return vector
+
+
+def _cpu_devices(count: int) -> "list[onnxruntime.OrtDevice]":
+    import onnxruntime
+
+    return [onnxruntime.OrtDevice.make("cpu", 0)._get_c_device()] * count
