@@ -126,6 +126,18 @@ def test_settings_that_contradict_the_brain_are_refused(environ):
     for name, value in (("MODEL_ID", "another-brain"), ("FEATURES", '["no-such-feature"]')):
         done = run("serve", "--check", environ=environ | {f"SUBTOKENLING_{name}": value})
         assert done.returncode == 3, name
+        assert f"see SUBTOKENLING_{name}" in done.stderr
+
+
+def test_a_foreign_export_needs_its_id_and_features_set_and_then_serves(environ, brain_copy):
+    (brain_copy / "brain.json").unlink()
+    foreign = environ | {"SUBTOKENLING_MODEL_DIR": str(brain_copy)}
+    done = run("serve", "--check", environ=foreign)
+    assert done.returncode == 3
+    assert "see SUBTOKENLING_MODEL_ID, SUBTOKENLING_FEATURES" in done.stderr
+    named = foreign | {"SUBTOKENLING_MODEL_ID": "foreign-1", "SUBTOKENLING_FEATURES": "[]"}
+    done = run("serve", "--check", environ=named)
+    assert (0, "check passed: brain foreign-1 is warm\n") == (done.returncode, done.stdout)
 
 
 def test_a_missing_precision_is_never_replaced_by_another(environ, brain_copy):
