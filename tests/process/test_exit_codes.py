@@ -226,3 +226,12 @@ def test_a_preview_answers_within_five_seconds_of_its_start(tmp_path):
         assert httpx.get(f"{home.address}/api/health", trust_env=False).json()["ready"] is True
         assert time.monotonic() - home.started < ANSWER_S_MAX
         assert re.search(r"  brain    \S+ \(q4, exact\)\n", home.process.stdout.readline().decode())
+
+
+def test_open_shows_the_page_in_the_owners_browser(tmp_path):
+    os.mkfifo(tmp_path / "opened")
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nexec echo "$1" > {tmp_path}/opened\n')
+    browser.chmod(0o700)
+    with HomeProcess.preview(tmp_path / "state", "--open", environ={"BROWSER": str(browser)}) as home:
+        assert (tmp_path / "opened").read_text().strip() == home.address
