@@ -12,7 +12,7 @@ import time
 import httpx
 import pytest
 import trio
-from home_process import ROOT, HomeProcess, Owner
+from home_process import ROOT, HomeProcess, Owner, importable
 from saves import quiet_save
 
 from tokenling.cli.brain_files import shipped_brain_dir
@@ -27,7 +27,7 @@ def run(*arguments, environ=None):
     return subprocess.run(
         [sys.executable, "-m", "tokenling", *map(str, arguments)],
         cwd=ROOT,
-        env={**clean, "PYTHONPATH": str(ROOT), **(environ or {})},
+        env={**clean, **importable(), **(environ or {})},
         capture_output=True,
         text=True,
         timeout=60,
