@@ -2,6 +2,7 @@
 
 import gc
 import json
+import statistics
 import subprocess
 import sys
 import threading
@@ -359,17 +360,18 @@ async def test_hundreds_of_cancels_at_random_points_leave_nothing_behind(brain: 
         await cancel_within(lane, plan, rng.uniform(0, 0.02))
     gc.collect()
     threads, memory = threading.active_count(), resident_kib()
-    cancelled, slowest = 0, 0.0
+    cancelled, lags = 0, []
     for turn in range(300):
         deadline = rng.uniform(0, 0.02)
         started = trio.current_time()
         cancelled += await cancel_within(lane, plan, deadline)
-        slowest = max(slowest, trio.current_time() - started - deadline)
+        lags.append(trio.current_time() - started - deadline)
         if turn % 100 == 0:
             assert expected == (await lane.generate(plan)).token_ids
     gc.collect()
     assert cancelled > 150
-    assert slowest < 0.5  # 0.1 is the aim on a quiet machine; this one runs other tests beside
+    assert statistics.median(lags) < 0.1
+    assert max(lags) < 2  # a machine that runs much else beside may be late once
     assert threading.active_count() <= threads
     assert resident_kib() - memory < 8 * 1024
     assert expected == (await lane.generate(plan)).token_ids

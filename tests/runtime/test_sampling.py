@@ -2,13 +2,14 @@
 
 import json
 import math
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokenling.runtime import LaneFailed, Sampling
@@ -61,6 +62,20 @@ def test_the_draws_of_an_independent_implementation_are_met() -> None:
         assert int(draw["draw"]) == draw64(draw["seed"], draw["step"])
 
 
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_javascript_that_follows_the_page_draws_the_same_tokens() -> None:
+    here = Path(__file__).parent
+    run = subprocess.run(
+        ["node", here / "sampling_check.mjs", here / "sampling_vectors.json"],
+        input=json.dumps(EXP2_TABLE),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    count = len(VECTORS["cases"])
+    assert (run.returncode, run.stdout) == (0, f"{count} of {count}\n"), run.stderr
+
+
 def test_the_weights_follow_the_exponential_within_their_table() -> None:
     logits = np.linspace(0, -21, 4096, dtype=np.float32)
     found = weights_of(logits, 0.0, 1000)
@@ -111,6 +126,7 @@ def test_tokens_come_as_often_as_their_shares() -> None:
 LOGITS = st.lists(st.floats(-8, 8, width=32), min_size=2, max_size=40)
 
 
+@settings(deadline=None)
 @given(
     values=LOGITS,
     temperature=st.sampled_from([0, 400, 850, 2000]),
