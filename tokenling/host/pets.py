@@ -59,6 +59,8 @@ PETS_MAX = 64
 """Pets held at once, parked ones included (the seed's default)."""
 TRIES_MAX = 3
 """How often an owner's wish is decided anew when the row changed under it, which only maintenance can do."""
+LARGE_SAVE_BYTES = 100_000
+"""A larger upload is checked in a thread, one at a time: measured, a mebibyte takes a tenth of a second."""
 HOUSEKEEPING_S = 600.0
 """How often the store is looked through for what has waited too long: fine beside terms of a day and a week."""
 
@@ -73,6 +75,15 @@ class PetsSettings:
     prepared_max: int = PREPARED_MAX
     warm_max: int = WARM_MAX
     weather_seed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A save that an owner sent: the brain it selects, and the state and save that will live here."""
+
+    brain_id: str
+    state: State
+    save: bytes
 
 
 class Pets:
@@ -97,6 +108,7 @@ class Pets:
         queue = TurnQueue()
         self._workers = (Worker("cpu", generators, queue),)
         self.executor = Executor(self.dispatch, queue, self._now_ms)
+        self._uploads = trio.CapacityLimiter(1)
         self._serving = trio.CancelScope()
         self._closing = False
         self._started = False
@@ -171,25 +183,24 @@ class Pets:
     async def prepare(self, key_hash: bytes, pet_id: str, save: bytes) -> Prepared:
         """Hold an inactive save under a new id, or say what stands there when id and key are known already."""
         self._refuse_when_closing()
-        state = _uploaded(save)
-        canonical = _dumped(state)
+        upload = await self._received(save, lambda state: state)
         with _translated(), self.dispatch.visit(pet_id) as pet:
             for _ in range(TRIES_MAX):
                 async with pet.lock:
                     try:
-                        return await self._prepare(pet, key_hash, state, canonical)
+                        return await self._prepare(pet, key_hash, upload)
                     except StaleWrite:
                         continue  # another pet took the last room
         raise refusals.contended()
 
-    async def _prepare(self, pet: Resident, key_hash: bytes, state: State, save: bytes) -> Prepared:
+    async def _prepare(self, pet: Resident, key_hash: bytes, upload: Upload) -> Prepared:
         held = await self.dispatch.load(pet)
-        event = Prepare(pet.pet_id, key_hash, self._brain.brain_id, save, await self._occupancy())
+        event = Prepare(pet.pet_id, key_hash, self._brain.brain_id, upload.save, await self._occupancy())
         decision = decide(held, event, now_ms=self._now_ms())
         assert isinstance(decision, Decision), "preparing has no operation id"
         assert decision.record is not None, "preparing leaves a record"
         if decision.created:
-            self._refuse_other_brain(state)
+            self._refuse_other_brain(upload)
             await self.dispatch.commit(pet, decision)
         record = decision.record
         return Prepared(decision.created, record.status.value, record.epoch, record.revision)
@@ -263,18 +274,17 @@ class Pets:
         if request.to == "local":
             return await self._change(pet_id, key_hash, partial(self._park, operation, request.device_id))
         assert request.save is not None, "the HTTP layer lets no activation without a save pass"
-        uploaded = _uploaded(request.save)
-        state = self._moved_in(uploaded)
-        event = Activate(operation, request.device_id, self._brain.brain_id, _dumped(state), request.takeover)
-        return await self._change(pet_id, key_hash, partial(self._activate, event, uploaded, state))
+        upload = await self._received(request.save, self._moved_in)
+        event = Activate(operation, request.device_id, self._brain.brain_id, upload.save, request.takeover)
+        return await self._change(pet_id, key_hash, partial(self._activate, event, upload))
 
-    async def _activate(self, event: Activate, uploaded: State, state: State, pet: Resident, record: Record) -> bytes:
+    async def _activate(self, event: Activate, upload: Upload, pet: Resident, record: Record) -> bytes:
         decision = await self._decide(record, event)
         if isinstance(decision, Replay):
             return answers.repeated_answer(decision.stored)
-        self._refuse_other_brain(uploaded)
+        self._refuse_other_brain(upload)
         answer = answers.record_answer(event.operation.operation_id, _left(decision), with_save=False)
-        await self._commit(pet, decision, answer, state)
+        await self._commit(pet, decision, answer, upload.state)
         self.executor.wake(pet.pet_id)
         return answer
 
@@ -382,24 +392,34 @@ class Pets:
         prepared = counts.by_status[Status.PREPARED]
         return Occupancy(counts.pets, settings.pets_max, prepared, settings.prepared_max)
 
-    def _moved_in(self, state: State) -> State:
+    async def _received(self, save: bytes, settle: Callable[[State], State]) -> Upload:
+        """An uploaded save, checked whole, with the state that `settle` makes of it."""
+
+        def receive() -> Upload:
+            sent = rules.load_uploaded(save)
+            state = settle(sent)
+            return Upload(rules.brain_of(sent), state, rules.dump(state))
+
         try:
-            return rules.move_in(
-                state,
-                brain_id=self._brain.brain_id,
-                weather_seed=self._settings.weather_seed or None,
-                now_ms=self._now_ms(),
-            )
+            if len(save) <= LARGE_SAVE_BYTES:
+                return receive()
+            return await trio.to_thread.run_sync(receive, limiter=self._uploads)
+        except engine.SaveRefused as refused:
+            raise refusals.save_refused(refused) from None
         except RulesFailed:
             raise refusals.save_broke_rules() from None
+
+    def _moved_in(self, state: State) -> State:
+        seed = self._settings.weather_seed or None
+        return rules.move_in(state, brain_id=self._brain.brain_id, weather_seed=seed, now_ms=self._now_ms())
 
     def _refuse_when_closing(self) -> None:
         if self._closing:
             raise refusals.draining()
 
-    def _refuse_other_brain(self, state: State) -> None:
+    def _refuse_other_brain(self, upload: Upload) -> None:
         """A save that has chosen no brain yet takes this host's."""
-        if rules.brain_of(state) not in {"", self._brain.brain_id}:
+        if upload.brain_id not in {"", self._brain.brain_id}:
             raise refusals.brain_mismatch(self._brain.brain_id)
 
 
@@ -413,22 +433,6 @@ def _translated() -> Iterator[None]:
     except StoreFailed as failure:
         log.error("the store failed", code=failure.code, number=failure.number)
         raise refusals.unavailable() from None
-
-
-def _uploaded(save: bytes) -> State:
-    try:
-        return rules.load_uploaded(save)
-    except engine.SaveRefused as refused:
-        raise refusals.save_refused(refused) from None
-    except RulesFailed:
-        raise refusals.save_broke_rules() from None
-
-
-def _dumped(state: State) -> bytes:
-    try:
-        return rules.dump(state)
-    except RulesFailed:
-        raise refusals.save_broke_rules() from None
 
 
 def _left(decision: Decision | Replay) -> Record:
