@@ -43,7 +43,7 @@ def full_state() -> State:
     last = limits.TIME_MS_MAX
     count = limits.COUNT_MAX
     clock_ms = last // limits.TICK_MS * limits.TICK_MS
-    item = cat * limits.ITEM_MAX
+    item = "i" * limits.ITEM_MAX
     memory = cat * limits.MEMORY_MAX
     ids = range(count - limits.EFFECTS_MAX, count)
     return replace(

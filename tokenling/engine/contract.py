@@ -122,8 +122,6 @@ def _act(state: State, act: JsonObject, now_ms: int) -> Step:
     step = advance(state, now_ms)
     while step.turn is not None and step.turn.kind == "idle":
         step = advance(skip_turn(step.state, step.turn, "owner_came").state, now_ms)
-    if act.get("offer") == "catch" and step.state.game is not None:
-        return step
     return apply_command(step.state, parse_command(act), now_ms)
 
 

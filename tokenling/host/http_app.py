@@ -1,6 +1,6 @@
 """The HTTP application: the routes in one table, Quart around them, the shell around Quart."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from quart import Response, request
@@ -11,7 +11,8 @@ from tokenling.host.answers import Answer, problem_answer
 from tokenling.host.envelopes import PetsPort
 from tokenling.host.errors import ApiError
 from tokenling.host.exchange import WireLimits
-from tokenling.host.routes import Api, Files, HostFacts
+from tokenling.host.json_value import JsonValue
+from tokenling.host.routes import Api, Files, HostFacts, Newborns
 from tokenling.host.shell import SAVE_BODY_BYTES_MAX, Shell
 from tokenling.host.static_files import StaticFile, brain_files, page_files
 from tokenling.host.waits import Waits
@@ -27,6 +28,8 @@ API_ROUTES: Mapping[tuple[str, str], str] = {
     ("GET", "/api/pets/<pet_id>/receipts"): "receipts",
 }
 """Each route and the handler of `Api` behind it; docs/api.md lists the same ones and a test holds that."""
+NEWBORN_ROUTE = "/app/newborn"
+"""POST only, without a key: a page that has no engine asks for the save that it then adopts."""
 FILE_ROUTES = ("/", "/app/<path:name>", "/brain/<brain_id>/<path:name>")
 
 
@@ -39,6 +42,7 @@ def create_app(
     web_root: Path | None = None,
     brain_dir: Path | None = None,
     enrol_code: str | None = None,
+    newborn: Callable[[JsonValue], bytes] | None = None,
     limits: WireLimits | None = None,
     waits: Waits | None = None,
 ) -> Shell:
@@ -54,6 +58,8 @@ def create_app(
     if brain_dir is not None:
         files |= brain_files(brain_dir, facts.release)
     quart = _quart(Api(pets, waits, facts, enrol_code), Files(files))
+    if newborn is not None:
+        quart.add_url_rule(NEWBORN_ROUTE, endpoint="newborn", view_func=Newborns(newborn).make, methods=["POST"])
     return Shell(
         quart, waits, allowed_origins=allowed_origins, allowed_hosts=allowed_hosts, limits=limits or WireLimits()
     )

@@ -7,6 +7,7 @@ from typing import TypeVar
 import trio
 from quart import Response, request
 
+from tokenling.host import strict_json
 from tokenling.host.answers import encoded
 from tokenling.host.envelope_fields import (
     Preparation,
@@ -129,6 +130,18 @@ class Api:
         with self._waits.hold(pet_id):
             return await self._pets.view(pet_id, key_hash, etag=etag, wait_s=wait_s)
         return None  # cut short: the host stops, and the tag had not moved, or the wait would have ended before
+
+
+class Newborns:
+    """The handler of `POST /app/newborn`: the save that a page without an engine adopts. No key, nothing stored."""
+
+    def __init__(self, save_of: Callable[[JsonValue], bytes]) -> None:
+        self._save_of = save_of
+
+    async def make(self) -> Response:
+        refuse_query()
+        body = await request.get_data(cache=False, as_text=False, parse_form_data=False)
+        return json_response(self._save_of(strict_json.parse(body)), headers={"cache-control": "no-store"})
 
 
 class Files:

@@ -50,14 +50,19 @@ async def serve_http(
     *,
     stop: trio.Event,
     limits: ConnectionLimits | None = None,
+    listener: socket.socket | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serves `app` until `stop` is set; reports the bound addresses (`http://127.0.0.1:43817`) once it listens.
+    """Serves `app` until `stop` is set; reports the bound addresses (`http://127.0.0.1:43817`) once it listens. A
+    bound `listener` stands in for the config's addresses and is closed at the end.
 
     Raises `ListenError`. After `stop`: no new connection, parked long-polls are answered, idle connections close, the
     rest gets the config's graceful time and is then cut off. Returns when no request is running any more.
     """
-    listeners = [open_listener(bind, config.backlog) for bind in config.bind]
+    if listener is None:
+        listeners = [open_listener(bind, config.backlog) for bind in config.bind]
+    else:
+        listeners = [listen_on(listener, config.backlog)]
     connections = Connections(ASGIWrapper(app), config, _within_open_files(limits or ConnectionLimits()))
     async with trio.open_nursery() as running:
         async with trio.open_nursery() as accepting:
@@ -80,11 +85,19 @@ def open_listener(bind: str, backlog: int) -> trio.SocketListener:
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, int(port)))
-        sock.listen(backlog)
-        sock.setblocking(False)
     except OSError as error:
         sock.close()
         raise ListenError(bind, error.strerror or "unknown reason") from error
+    return listen_on(sock, backlog)
+
+
+def listen_on(sock: socket.socket, backlog: int) -> trio.SocketListener:
+    """A bound socket, listening. Raises `ListenError` when another process listened there first."""
+    try:
+        sock.listen(backlog)
+        sock.setblocking(False)
+    except OSError as error:
+        raise ListenError(shown_address(sock.getsockname()), error.strerror or "unknown reason") from error
     return trio.SocketListener(trio.socket.from_stdlib_socket(sock))
 
 

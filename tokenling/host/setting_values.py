@@ -3,9 +3,10 @@
 import ipaddress
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 ORIGINS_MAX = 64
@@ -18,8 +19,8 @@ PETS_MAX = 1_000_000
 """The highest bound on registered pets; SQLite copes, capacity is measured elsewhere."""
 GPU_INDEX_MAX = 63
 """The highest CUDA index: four times what one machine holds today."""
-WEATHER_SEED_CODE_POINTS_MAX = 64
-"""What a save may carry as its weather seed."""
+WEATHER_SEED = re.compile(r"[A-Za-z0-9._-]{0,64}")
+"""What a save may carry as its weather seed (the engine's rule)."""
 ENROL_CODE_LENGTHS = (8, 128)
 """Shorter is guessable, longer does not survive being typed."""
 
@@ -27,6 +28,12 @@ BRAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 FEATURE = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 HOST_LABELS = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)(\.(?!-)[a-z0-9-]{1,63}(?<!-))*")
 
+Precision: TypeAlias = Literal["q4", "q8", "fp32"]
+Numerics: TypeAlias = Literal["exact", "fast"]
+T = TypeVar("T")
+
+_PRECISIONS: Mapping[str, Precision] = {"q4": "q4", "q8": "q8", "fp32": "fp32"}
+_NUMERICS: Mapping[str, Numerics] = {"exact": "exact", "fast": "fast"}
 _DEFAULT_PORT = {"https": 443, "http": 80}
 
 
@@ -139,9 +146,7 @@ def parse_networks(text: str) -> tuple[str, ...]:
 
 
 def parse_weather_seed(text: str) -> str:
-    if len(text) > WEATHER_SEED_CODE_POINTS_MAX or not text.isprintable():
-        raise Unfit
-    return text
+    return _matching(WEATHER_SEED, text)
 
 
 def parse_enrol_code(text: str) -> str:
@@ -170,13 +175,18 @@ def whole(least: int, most: int) -> Callable[[str], int]:
     return parse
 
 
-def choice(*names: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in names:
-            raise Unfit
-        return text
+def parse_precision(text: str) -> Precision:
+    return _one_of(_PRECISIONS, text)
 
-    return parse
+
+def parse_numerics(text: str) -> Numerics:
+    return _one_of(_NUMERICS, text)
+
+
+def _one_of(values: Mapping[str, T], text: str) -> T:
+    if text not in values:
+        raise Unfit
+    return values[text]
 
 
 def _each(text: str, parse: Callable[[str], str]) -> tuple[str, ...]:

@@ -17,10 +17,10 @@ from tokenling.host.setting_values import (
     ORIGINS_MAX,
     PETS_MAX,
     THREADS_MAX,
-    WEATHER_SEED_CODE_POINTS_MAX,
     Address,
+    Numerics,
+    Precision,
     Unfit,
-    choice,
     parse_address,
     parse_brain_id,
     parse_database,
@@ -29,7 +29,9 @@ from tokenling.host.setting_values import (
     parse_features,
     parse_hosts,
     parse_networks,
+    parse_numerics,
     parse_origins,
+    parse_precision,
     parse_weather_seed,
     whole,
 )
@@ -113,7 +115,7 @@ MODEL_DTYPE = Setting(
     "error, never another precision.",
     "q4",
     "`q4`, `q8` or `fp32`",
-    choice("q4", "q8", "fp32"),
+    parse_precision,
 )
 MODEL_ID = Setting(
     "MODEL_ID",
@@ -142,7 +144,7 @@ THREADS = Setting(
 GPU_DEVICE = Setting(
     "GPU_DEVICE",
     "Logical CUDA index (after `CUDA_VISIBLE_DEVICES`) of a second worker. Unset: CPU only. A GPU that does not start "
-    "leaves the CPU serving, with a line saying so.",
+    "leaves the CPU serving, with a line saying so; this version never starts one.",
     None,
     f"a whole number from 0 to {GPU_INDEX_MAX}",
     whole(0, GPU_INDEX_MAX),
@@ -158,7 +160,7 @@ WEATHER_SEED = Setting(
     "WEATHER_SEED",
     "Seed of the weather, given to pets that move in. Empty: each pet keeps its own.",
     "",
-    f"at most {WEATHER_SEED_CODE_POINTS_MAX} printable characters",
+    "at most 64 letters, digits, `.`, `_` and `-`",
     parse_weather_seed,
 )
 FEATURES = Setting(
@@ -175,7 +177,7 @@ NUMERICS = Setting(
     "whose turns cannot be proved elsewhere.",
     "exact",
     "`exact` or `fast`",
-    choice("exact", "fast"),
+    parse_numerics,
 )
 CPU_LANES = Setting(
     "CPU_LANES",
@@ -246,7 +248,7 @@ class Settings:
     listen: Address
     database: Path
     model_dir: Path
-    precision: str
+    precision: Precision
     model_id: str | None
     origins: tuple[str, ...]
     threads: int
@@ -254,7 +256,7 @@ class Settings:
     pets_max: int
     weather_seed: str
     features: tuple[str, ...] | None
-    numerics: str
+    numerics: Numerics
     cpu_lanes: int
     enrol_code: str | None
     allowed_hosts: tuple[str, ...] | None
@@ -318,11 +320,8 @@ def read_settings(environ: Mapping[str, str], *, cores: int) -> Found:
         reader.take(ALLOWED_ORIGIN),
     )
     threads = min(threads_wanted, max(1, cores // max(1, lanes)))
-    rest = {
-        "precision": reader.take(MODEL_DTYPE) or "",
-        "numerics": reader.take(NUMERICS) or "",
-        "weather_seed": reader.take(WEATHER_SEED) or "",
-    }
+    precision, numerics = reader.take(MODEL_DTYPE) or "q4", reader.take(NUMERICS) or "exact"
+    weather_seed = reader.take(WEATHER_SEED) or ""
     model_id, gpu_device, pets_max = reader.take(MODEL_ID), reader.take(GPU_DEVICE), reader.take(MAX_PETS)
     features, enrol_code, hosts = reader.take(FEATURES), reader.take(ENROL_CODE), reader.take(ALLOWED_HOSTS)
     if reader.problems or listen is None or database is None or model_dir is None or origins is None:
@@ -340,7 +339,9 @@ def read_settings(environ: Mapping[str, str], *, cores: int) -> Found:
         cpu_lanes=lanes,
         enrol_code=enrol_code,
         allowed_hosts=hosts,
-        **rest,
+        precision=precision,
+        numerics=numerics,
+        weather_seed=weather_seed,
     )
     return Found(settings, _remarks(environ, settings, threads_wanted, cores))
 

@@ -48,7 +48,7 @@ MEANINGS: dict[RefusalCode, str] = {
 }
 
 
-class Refused(Exception):  # noqa: N818 - the contract of docs/architecture.md names it so
+class Refused(Exception):
     """An event was refused and nothing changes. Repeating the same event later may meet another state.
 
     `epoch` and `pet_status` say what stands now (None where there is no record); `http_status` is a hint. The

@@ -1,0 +1,52 @@
+"""`python odd_home.py FAULT STATE`: a preview with one planted oddity, for what good brains and pets never show."""
+
+import sys
+import threading
+from pathlib import Path
+
+from tokenling import engine
+from tokenling.cli.brain_loader import load_brain
+from tokenling.cli.preview import run_preview
+
+SECRET = "the otter said hush"
+
+
+def broken_rules():
+    """The rules raise, with the pet's words in the exception, whenever a pet of this name lives on."""
+    advance = engine.advance
+
+    def faulty(state, now_ms):
+        if state.name == "Broken":
+            raise KeyError(SECRET)
+        return advance(state, now_ms)
+
+    engine.advance = faulty
+    return load_brain
+
+
+def slow_brain():
+    """The brain never finishes loading."""
+
+    def load(_settings):
+        sys.stdout.write("loading http://127.0.0.1:1\n")  # what the tests wait for
+        sys.stdout.flush()
+        threading.Event().wait()
+
+    return load
+
+
+def crashing_clock():
+    """An infrastructure task raises a few moments after the start."""
+    from tokenling.host.clock import Clock
+
+    async def run(_self):
+        raise RuntimeError(SECRET)
+
+    Clock.run = run
+    return load_brain
+
+
+FAULTS = {"broken-rules": broken_rules, "slow-brain": slow_brain, "crashing-clock": crashing_clock}
+
+if __name__ == "__main__":
+    run_preview(FAULTS[sys.argv[1]](), port=0, state=Path(sys.argv[2]), open_page=False, check=False, log_level="debug")

@@ -1,0 +1,216 @@
+"""Every exit code of `serve` and `preview`, each with a line that says why, and nothing changed."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+import trio
+from home_process import ROOT, HomeProcess, Owner
+from saves import quiet_save
+
+from tokenling.cli.brain_files import shipped_brain_dir
+from tokenling.store import open_store
+
+NEWER_SCHEMA = 1000
+ANSWER_S_MAX = 5.0
+
+
+def run(*arguments, environ=None):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("SUBTOKENLING_")}
+    return subprocess.run(
+        [sys.executable, "-m", "tokenling", *map(str, arguments)],
+        cwd=ROOT,
+        env={**clean, "PYTHONPATH": str(ROOT), **(environ or {})},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def environ(tmp_path):
+    """Settings that a host starts with."""
+    return {
+        "SUBTOKENLING_LISTEN": "127.0.0.1:0",
+        "SUBTOKENLING_DB": str(tmp_path / "pets.sqlite"),
+        "SUBTOKENLING_MODEL_DIR": str(shipped_brain_dir()),
+        "SUBTOKENLING_ALLOWED_ORIGIN": "https://pets.example",
+        "SUBTOKENLING_THREADS": "1",
+    }
+
+
+@pytest.fixture
+def brain_copy(tmp_path):
+    """A copy of the shipped brain to spoil."""
+    return shutil.copytree(shipped_brain_dir(), tmp_path / "brain")
+
+
+def test_serve_without_settings_names_each_that_it_needs(tmp_path):
+    done = run("serve")
+    assert done.returncode == 2
+    needed = ("LISTEN", "DB", "MODEL_DIR", "ALLOWED_ORIGIN")
+    assert [f"SUBTOKENLING_{name}" for name in needed] == re.findall(r"SUBTOKENLING_\w+", done.stderr)
+    assert len(done.stderr.splitlines()) == len(needed)
+
+
+def test_a_check_passes_and_leaves_no_database_behind(environ, tmp_path):
+    done = run("serve", "--check", environ=environ)
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "check passed" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_configuration_is_shown_with_its_sources_and_without_the_enrol_code(environ):
+    done = run("serve", "--print-config", environ=environ | {"SUBTOKENLING_ENROL_CODE": "otter-lamp-42"})
+    assert (0, "") == (done.returncode, done.stderr)
+    assert re.search(r"^SUBTOKENLING_LISTEN +environment +127\.0\.0\.1:0$", done.stdout, re.MULTILINE)
+    assert re.search(r"^SUBTOKENLING_MAX_PETS +default +64$", done.stdout, re.MULTILINE)
+    assert "otter" not in done.stdout
+
+
+def test_a_taken_port_is_told_in_one_line(environ):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = run("serve", environ=environ | {"SUBTOKENLING_LISTEN": address})
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert f"cannot listen on {address}: another program listens there" in done.stderr
+
+
+@pytest.mark.parametrize("option", [["--port", "65536"], ["--port", "x"], ["--log-level", "all"], ["--what"]])
+def test_a_wrong_option_is_a_matter_of_settings(option):
+    assert run("preview", *option).returncode == 2
+
+
+def test_settings_do_not_reach_a_preview_and_it_says_so(tmp_path, environ):
+    done = run("preview", "--check", "--state", tmp_path / "state", environ=environ)
+    assert done.returncode == 0, done.stderr
+    assert "preview reads no settings" in done.stderr
+
+
+SPOILED = {
+    "no tokenizer": lambda brain: (brain / "tokenizer.json").unlink(),
+    "no graph of the precision": lambda brain: (brain / "onnx" / "model_q4.onnx").unlink(),
+    "a graph cut short": lambda brain: os.truncate(brain / "onnx" / "model_q4.onnx", 5000),
+    "a changed file": lambda brain: (brain / "config.json").write_bytes((brain / "config.json").read_bytes() + b"\n"),
+    "a manifest that is not JSON": lambda brain: (brain / "brain.json").write_bytes(b"{"),
+    "another prompt version": lambda brain: set_in_manifest(brain, promptVersion=9999),
+}
+
+
+def set_in_manifest(brain, **members):
+    path = brain / "brain.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | members))
+
+
+@pytest.mark.parametrize("spoil", SPOILED.values(), ids=list(SPOILED))
+def test_a_brain_that_breaks_the_contract_is_refused(environ, brain_copy, spoil):
+    spoil(brain_copy)
+    done = run("serve", "--check", environ=environ | {"SUBTOKENLING_MODEL_DIR": str(brain_copy)})
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("tokenling: error: ")
+
+
+def test_settings_that_contradict_the_brain_are_refused(environ):
+    for name, value in (("MODEL_ID", "another-brain"), ("FEATURES", '["no-such-feature"]')):
+        done = run("serve", "--check", environ=environ | {f"SUBTOKENLING_{name}": value})
+        assert done.returncode == 3, name
+
+
+def test_a_missing_precision_is_never_replaced_by_another(environ, brain_copy):
+    (brain_copy / "onnx" / "model.onnx").unlink(missing_ok=True)
+    done = run(
+        "serve", "--check",
+        environ=environ | {"SUBTOKENLING_MODEL_DIR": str(brain_copy), "SUBTOKENLING_MODEL_DTYPE": "fp32"},
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert "onnx/model.onnx" in done.stderr
+
+
+def test_a_database_that_another_process_holds_is_refused(start, environ):
+    home = start()
+    database = str(home.state / "pets.sqlite")
+    done = run("serve", environ=environ | {"SUBTOKENLING_DB": database})
+    assert done.returncode == 4
+    assert "locked" in done.stderr
+
+
+def test_a_corrupt_database_is_refused_and_left_as_it_is(environ, tmp_path):
+    path = tmp_path / "pets.sqlite"
+    path.write_bytes(b"SQLite format 3\0" + bytes(range(256)) * 64)
+    before = path.read_bytes()
+    done = run("serve", environ=environ)
+    assert done.returncode == 4
+    assert before == path.read_bytes()
+
+
+def test_a_newer_schema_is_refused(environ, tmp_path):
+    path = tmp_path / "pets.sqlite"
+
+    async def make():
+        async with open_store(path, now_ms=0):
+            pass
+
+    trio.run(make)
+    import apsw
+
+    connection = apsw.Connection(str(path))
+    connection.execute(f"PRAGMA user_version = {NEWER_SCHEMA}")
+    connection.close()
+    done = run("serve", environ=environ)
+    assert done.returncode == 4
+    assert "newer_schema" in done.stderr
+
+
+def test_pets_of_another_brain_keep_the_host_from_starting_until_the_operator_decides(
+    start, environ, brain_copy, brain_id
+):
+    home = start()
+    with Owner(home) as owner:
+        owner.adopt(quiet_save(brain_id, "stoat"))
+    assert home.stop()[0] == 0
+    set_in_manifest(brain_copy, id="sprout-next", succeeds=[brain_id])
+    database = str(home.state / "pets.sqlite")
+    other = environ | {"SUBTOKENLING_DB": database, "SUBTOKENLING_MODEL_DIR": str(brain_copy)}
+    done = run("serve", environ=other)
+    assert done.returncode == 4
+    assert f"1 active or prepared pets select another brain than sprout-next: {brain_id} (1)" in done.stderr
+    moved = run("pets", "rebrain", "--from", brain_id, "--to", "sprout-next", environ=other)
+    assert moved.returncode == 0, moved.stderr
+    with HomeProcess("-m", "tokenling", "serve", state=home.state, environ=other) as next_home:
+        view = owner.move_to(next_home).view()
+        assert ("active", "sprout-next") == (view["status"], view["save"]["hosting"]["brainId"])
+        assert "new_brain" in [event["kind"] for event in view["save"]["events"]]
+        owner.client.close()
+
+
+def test_serve_serves_stops_and_ignores_a_gpu_that_it_has_not(environ, tmp_path):
+    asked = environ | {"SUBTOKENLING_GPU_DEVICE": "0", "TOKENLING_DB": "x", "ORT_DYLIB_PATH": "y"}
+    with HomeProcess("-m", "tokenling", "serve", state=tmp_path / "state", environ=asked) as home:
+        health = httpx.get(f"{home.address}/api/health", trust_env=False).json()
+        assert ["CPUExecutionProvider"] == [worker["provider"] for worker in health["workers"]]
+        assert home.stop()[0] == 0
+    for told in (
+        "no CUDA worker was started, the CPU serves",
+        "old names are not read",
+        "ORT_DYLIB_PATH is not needed",
+    ):
+        assert told in home.stderr
+
+
+def test_a_preview_answers_within_five_seconds_of_its_start(tmp_path):
+    with HomeProcess.preview(tmp_path / "state") as home:
+        assert httpx.get(f"{home.address}/api/health", trust_env=False).json()["ready"] is True
+        assert time.monotonic() - home.started < ANSWER_S_MAX
+        assert re.search(r"  brain    \S+ \(q4, exact\)\n", home.process.stdout.readline().decode())

@@ -1,0 +1,181 @@
+"""The host as one process: starts its parts in order, keeps them in one nursery, stops them on a signal.
+
+::
+
+    run_host
+    └─ root nursery
+       ├─ signals     SIGTERM, SIGINT: stop
+       ├─ store task  (inside open_store)
+       ├─ pets        clock, executor, workers
+       └─ http        the listener, last: whoever connects finds a warm brain
+
+Every part is built here and nowhere else; the brain's loader is handed in. A crash of a part ends the process.
+"""
+
+import contextlib
+import signal
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Collection
+from functools import partial
+from pathlib import Path
+
+import structlog
+import trio
+
+from tokenling import __version__, engine
+from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused
+from tokenling.host.errors import WebFilesError
+from tokenling.host.exits import ExitCode, HostRefused
+from tokenling.host.http_app import create_app
+from tokenling.host.listener import bind_listener, bound_address, own_hosts, own_origins
+from tokenling.host.newborn import newborn_save
+from tokenling.host.pets import Pets, PetsSettings
+from tokenling.host.plan import HostBrain, HostPlan
+from tokenling.host.rebrain import Rewriter
+from tokenling.host.routes import HostFacts
+from tokenling.host.server import hypercorn_config, serve_http
+from tokenling.host.setting_values import Address
+from tokenling.host.shell import Shell
+from tokenling.store import Store, StoreFailed, StoreRefused, open_store
+
+STOP_S = 1.6
+"""From the signal to the forced end of what does not stop by itself; the promise is 2 s."""
+
+log = structlog.stdlib.get_logger("tokenling.host")
+
+
+class _Stop:
+    """What a signal does: it cancels the start, and once the host serves it sets `event`, which the parts obey."""
+
+    def __init__(self) -> None:
+        self.event = trio.Event()
+        self.starting = trio.CancelScope()
+        self.serving = False
+
+    def now(self) -> None:
+        self.event.set()
+        if not self.serving:
+            self.starting.cancel()
+
+
+def run_host(plan: HostPlan) -> ExitCode:
+    """Run until stopped; the exit code. Raises `HostRefused` when it cannot start; anything else is a crash."""
+    with contextlib.ExitStack() as stack:
+        listener = None
+        if not plan.check:
+            listener = stack.enter_context(contextlib.closing(bind_listener(plan.settings.listen)))
+        try:
+            trio.run(_run, plan, listener)
+        except BaseExceptionGroup as group:
+            refused, crash = group.split(HostRefused)
+            if refused is None or crash is not None:
+                raise
+            raise _first(refused) from None
+    return ExitCode.STOPPED
+
+
+def _first(group: BaseExceptionGroup[HostRefused]) -> HostRefused:
+    first = group.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first
+
+
+async def _run(plan: HostPlan, listener: socket.socket | None) -> None:
+    stop = _Stop()
+    async with trio.open_nursery() as root:
+        await root.start(_watch_signals, stop)
+        with stop.starting:
+            async with _opened_store(plan) as store:
+                await _start_and_serve(plan, store, listener, stop)
+        root.cancel_scope.cancel()
+
+
+async def _watch_signals(stop: _Stop, *, task_status: trio.TaskStatus[None]) -> None:
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started()
+        async for number in signals:
+            log.info("stopping", signal=signal.Signals(number).name)
+            stop.now()
+
+
+@contextlib.asynccontextmanager
+async def _opened_store(plan: HostPlan) -> AsyncIterator[Store]:
+    """The database; for a check of one that does not exist yet, an empty one that vanishes again."""
+    async with contextlib.AsyncExitStack() as stack:
+        path = plan.settings.database
+        if plan.check and not path.exists():
+            path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tokenling-check-"))) / "check.sqlite"
+        try:
+            store = await stack.enter_async_context(open_store(path, now_ms=plan.now_ms()))
+        except StoreRefused as refused:
+            raise HostRefused(ExitCode.DATABASE, f"database {refused.code}: {refused}") from None
+        yield store
+
+
+async def _start_and_serve(plan: HostPlan, store: Store, listener: socket.socket | None, stop: _Stop) -> None:
+    brain = await trio.to_thread.run_sync(plan.load_brain, plan.settings, abandon_on_cancel=True)
+    pets = await _started_pets(plan, store, brain)
+    if listener is None:
+        return plan.announce(None, brain)
+    address = bound_address(listener)
+    app = await trio.to_thread.run_sync(_application, plan, pets, brain, address)
+    stop.serving = True
+    async with trio.open_nursery() as parts:
+        await parts.start(pets.serve)
+        config = hypercorn_config(str(address))
+        await parts.start(partial(serve_http, app, config, stop=stop.event, listener=listener))
+        plan.announce(address, brain)
+        await stop.event.wait()
+        # from here: no new connection, parked polls answered, turns cancelled, commits finished
+        parts.cancel_scope.deadline = trio.current_time() + STOP_S
+        pets.close()
+    return None
+
+
+async def _started_pets(plan: HostPlan, store: Store, brain: HostBrain) -> Pets:
+    settings = PetsSettings(pets_max=plan.settings.pets_max, weather_seed=plan.settings.weather_seed)
+    pets = Pets(store, brain.generators, now_ms=plan.now_ms, settings=settings)
+    try:
+        if plan.preview:
+            await _follow_succession(plan, store, brain)
+        await pets.start()
+    except PromptVersionRefused as refused:
+        raise HostRefused(ExitCode.BRAIN, str(refused)) from None
+    except BrainInUse as refused:
+        raise HostRefused(ExitCode.DATABASE, str(refused)) from None
+    except StoreFailed as failed:
+        raise HostRefused(ExitCode.DATABASE, str(failed)) from None
+    return pets
+
+
+async def _follow_succession(plan: HostPlan, store: Store, brain: HostBrain) -> None:
+    """Pets of a brain that this one succeeds move on to it; the store makes a backup first."""
+    hosted = (await store.counts()).hosted_by_brain
+    for old in brain.succeeds:
+        if hosted.get(old):
+            now_ms = plan.now_ms()
+            done = await store.rebrain(old, brain.brain_id, Rewriter(brain.brain_id), now_ms=now_ms)
+            log.info("pets moved to the next brain", pets=done.pets, old=old, new=brain.brain_id)
+
+
+def _application(plan: HostPlan, pets: Pets, brain: HostBrain, address: Address) -> Shell:
+    settings = plan.settings
+    origins: Collection[str] = settings.origins
+    hosts: Collection[str] | None = settings.allowed_hosts
+    if plan.preview:
+        origins, hosts = (*origins, *own_origins(address)), own_hosts(address)
+    try:
+        return create_app(
+            pets,
+            facts=HostFacts(__version__, engine.ENGINE_VERSION, brain.brain_id, brain.features),
+            allowed_origins=origins,
+            allowed_hosts=hosts,
+            web_root=plan.web_root,
+            brain_dir=brain.directory,
+            enrol_code=settings.enrol_code,
+            newborn=lambda body: newborn_save(
+                body, brain_id=brain.brain_id, weather_seed=settings.weather_seed, now_ms=plan.now_ms()
+            ),
+        )
+    except WebFilesError as refused:
+        raise HostRefused(ExitCode.SETTINGS, str(refused)) from None
