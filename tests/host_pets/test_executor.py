@@ -23,7 +23,14 @@ from host_pets.house import (
 from tokenling import engine
 from tokenling.engine.request import GenerationRequest
 from tokenling.host.errors import ApiError
-from tokenling.host.executor import BACK_OFF_FIRST_MS, BACK_OFF_MAX_MS, PASSING_FAILURES, TRIES_MAX, back_off_ms
+from tokenling.host.executor import (
+    BACK_OFF_FIRST_MS,
+    BACK_OFF_MAX_MS,
+    EMPTY_TRIES_MAX,
+    PASSING_FAILURES,
+    TRIES_MAX,
+    back_off_ms,
+)
 from tokenling.protocol import TURN_RECEIPTS_MAX, Record, Status, Tombstone
 from tokenling.store import FailureCode, StoreFailed
 
@@ -285,20 +292,27 @@ async def test_a_failed_generation_is_tried_again_later_and_later_and_nothing_is
         assert asked + 1 == len(house.brain.asked)
 
 
-@pytest.mark.parametrize("script", [lambda turn, request: ValueError("words"), lambda turn, request: "  "])
-async def test_a_turn_that_fails_for_good_ends_without_words_and_the_pet_lives_on(tmp_path: Path, script) -> None:
+@pytest.mark.parametrize(
+    ("script", "tries"),
+    [(lambda turn, request: ValueError("words"), TRIES_MAX), (lambda turn, request: "  ", EMPTY_TRIES_MAX)],
+    ids=["raised", "empty"],
+)
+async def test_a_turn_that_fails_for_good_ends_without_words_and_the_pet_lives_on(
+    tmp_path: Path, script, tries: int
+) -> None:
     async with open_house(tmp_path, brain=ScriptedBrain(script)) as house:
         owner = await Owner(house).move_in(new_save(house.wall, chatter=0))
         await owner.say("hello")
         await house.settle()
-        for failures in range(1, TRIES_MAX):
+        for failures in range(1, tries):
+            assert failures == len(house.brain.asked)
             await house.pass_ms(back_off_ms(failures))
-        assert [house.brain.turn_ids[0]] * TRIES_MAX == house.brain.turn_ids[:TRIES_MAX]
+        assert [house.brain.turn_ids[0]] * tries == house.brain.turn_ids[:tries]
         seen = await owner.see()
         assert [] == chat_of(seen, "pet")
         await house.pass_ms(BACK_OFF_MAX_MS)
         assert seen["save"]["minutesLived"] < (await owner.see())["save"]["minutesLived"]
-        assert TRIES_MAX == house.brain.turn_ids.count(house.brain.turn_ids[0])
+        assert tries == house.brain.turn_ids.count(house.brain.turn_ids[0])
 
 
 async def test_new_words_are_tried_at_once_although_the_last_turn_failed(tmp_path: Path) -> None:
