@@ -21,7 +21,7 @@ from tokenling.host import dispatch_rules as rules
 from tokenling.host import pets_answers as answers
 from tokenling.host import pets_refusals as refusals
 from tokenling.host.dispatch import WARM_MAX, Dispatch, Resident
-from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, RulesFailed, checked_clock
+from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, RulesFailed, UnfitName, checked_clock
 from tokenling.host.dispatch_rules import Glimpse
 from tokenling.host.envelopes import Envelope, Health, KeyChange, Prepared, TransferRequest, View
 from tokenling.host.executor import Executor
@@ -119,6 +119,7 @@ class Pets:
         """Refuse what this brain cannot run, else put every active pet on the clock. Changes nothing in the store."""
         if self._brain.prompt_version not in {engine.PROMPT_VERSION, PROMPT_VERSION_UNKNOWN}:
             raise PromptVersionRefused(self._brain.brain_id, self._brain.prompt_version, engine.PROMPT_VERSION)
+        self._check_names()
         hosted = (await self._store.counts()).hosted_by_brain
         others = {brain: pets for brain, pets in hosted.items() if brain != self._brain.brain_id and pets}
         if others:
@@ -126,6 +127,13 @@ class Pets:
         for pet_id, save in await self._store.live_pets():
             self.executor.clock.schedule(pet_id, self._first_look_ms(save))
         self._started = True
+
+    def _check_names(self) -> None:
+        seed = self._settings.weather_seed or ""
+        try:
+            rules.check_house(brain_id=self._brain.brain_id, weather_seed=seed, now_ms=self._now_ms())
+        except engine.CommandRefused as refused:
+            raise UnfitName(refused.path) from None
 
     def _first_look_ms(self, save: bytes) -> int:
         try:
@@ -430,6 +438,8 @@ def _translated() -> Iterator[None]:
         yield
     except Refused as refused:
         raise refusals.protocol_refused(refused) from None
+    except StaleWrite:
+        raise refusals.contended() from None
     except StoreFailed as failure:
         log.error("the store failed", code=failure.code, number=failure.number)
         raise refusals.unavailable() from None
