@@ -139,6 +139,33 @@ async def test_a_pet_has_one_generation_at_a_time_however_many_lanes_there_are(t
         assert 1 == house.brain.most
 
 
+async def test_pets_think_beside_each_other_and_each_for_itself(tmp_path: Path) -> None:
+    def pet_of(request: GenerationRequest) -> str:
+        return request.prefix.removesuffix(":")
+
+    async with open_house(tmp_path, lanes=3) as house:
+        names = ("Ann", "Ben", "Cat", "Dan")
+        owners = [await Owner(house).move_in(new_save(house.wall, seed=name, name=name, chatter=0)) for name in names]
+        await house.settle()
+        house.brain.asked.clear()
+        house.brain.most = 0
+        house.brain.close_gate()
+        for text in ("one", "two"):
+            for owner in owners:
+                await owner.say(text)
+        with trio.fail_after(5):
+            while house.brain.running < 3:
+                await trio.lowlevel.checkpoint()
+        house.brain.gate.set()
+        await house.settle()
+        assert 3 == house.brain.most
+        asked = [pet_of(request) for _turn_id, request in house.brain.asked]
+        assert set(names) == set(asked)
+        for owner, name in zip(owners, names, strict=True):
+            said = chat_of(await owner.see(), "pet")
+            assert asked.count(name) - len(said) == sum(name == pet_of(request) for request in house.brain.dropped)
+
+
 async def test_what_an_owner_says_cancels_the_stale_generation_twice_and_the_third_run_stands(tmp_path: Path) -> None:
     async with open_house(tmp_path) as house:
         owner = await woken(house, await Owner(house).move_in())
@@ -310,6 +337,7 @@ async def test_a_turn_that_fails_for_good_ends_without_words_and_the_pet_lives_o
         assert [house.brain.turn_ids[0]] * tries == house.brain.turn_ids[:tries]
         seen = await owner.see()
         assert [] == chat_of(seen, "pet")
+        assert "asked" not in seen["save"]
         await house.pass_ms(BACK_OFF_MAX_MS)
         assert seen["save"]["minutesLived"] < (await owner.see())["save"]["minutesLived"]
         assert tries == house.brain.turn_ids.count(house.brain.turn_ids[0])

@@ -187,6 +187,7 @@ class Executor:
             except engine.StaleTurn:
                 return
             await self._commit_life(pet, record, step.state)
+            pet.tell()
 
     async def _think(self, pet: Resident) -> Thought | None:
         """Live up to now and put the due turn to the lanes; without one, put the pet on the clock."""

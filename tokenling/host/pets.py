@@ -57,7 +57,7 @@ Work: TypeAlias = Callable[[Resident, Record], Awaitable[bytes]]
 
 PETS_MAX = 64
 """Pets held at once, parked ones included (the seed's default)."""
-TRIES_MAX = 3
+DECISIONS_MAX = 3
 """How often an owner's wish is decided anew when the row changed under it, which only maintenance can do."""
 LARGE_SAVE_BYTES = 100_000
 """A larger upload is checked in a thread, one at a time: measured, a mebibyte takes a tenth of a second."""
@@ -193,7 +193,7 @@ class Pets:
         self._refuse_when_closing()
         upload = await self._received(save, lambda state: state)
         with _translated(), self.dispatch.visit(pet_id) as pet:
-            for _ in range(TRIES_MAX):
+            for _ in range(DECISIONS_MAX):
                 async with pet.lock:
                     try:
                         return await self._prepare(pet, key_hash, upload)
@@ -245,9 +245,8 @@ class Pets:
         """Apply an owner's command once, however often it is sent; returns the answer's JSON."""
         await self._knock(pet_id, key_hash)
         try:
-            command = engine.parse_command(
-                cast("JsonValue", envelope.command)
-            )  # which checks what is in it, floats too
+            # the engine's JSON has no floats: it checks for them itself, as for all else
+            command = engine.parse_command(cast("JsonValue", envelope.command))
         except engine.CommandRefused as refused:
             raise refusals.command_refused(refused) from None
         operation = Operation(envelope.operation_id, envelope.epoch, envelope.digest)
@@ -371,7 +370,7 @@ class Pets:
     async def _change(self, pet_id: str, key_hash: bytes, work: Work) -> bytes:
         """Do `work` on the committed record, alone, and again if the row changed under it."""
         with _translated(), self.dispatch.visit(pet_id) as pet:
-            for _ in range(TRIES_MAX):
+            for _ in range(DECISIONS_MAX):
                 async with pet.lock:
                     record = await self._held(pet, key_hash)
                     try:
