@@ -1,7 +1,9 @@
 """`python odd_home.py FAULT STATE`: a preview with one planted oddity, for what good brains and pets never show."""
 
+import os
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 from tokenling import engine
@@ -46,7 +48,21 @@ def crashing_clock():
     return load_brain
 
 
-FAULTS = {"broken-rules": broken_rules, "slow-brain": slow_brain, "crashing-clock": crashing_clock}
+def next_brain():
+    """The shipped brain is the one in NEXT_BRAIN."""
+
+    def load(settings):
+        return load_brain(replace(settings, model_dir=Path(os.environ["NEXT_BRAIN"])))
+
+    return load
+
+
+FAULTS = {
+    "next-brain": next_brain,
+    "broken-rules": broken_rules,
+    "slow-brain": slow_brain,
+    "crashing-clock": crashing_clock,
+}
 
 if __name__ == "__main__":
     run_preview(FAULTS[sys.argv[1]](), port=0, state=Path(sys.argv[2]), open_page=False, check=False, log_level="debug")
