@@ -23,13 +23,13 @@ SLOW_BELOW = 200_000
 # rates per hour by stage (egg, hatchling, child, adult)
 FULLNESS_AWAKE = (0, 57_000, 51_000, 48_000)
 FULLNESS_ASLEEP = (0, 24_000, 21_000, 18_000)
-ENERGY_AWAKE = (0, 51_000, 45_000, 42_000)
-ENERGY_ASLEEP = (0, 96_000, 96_000, 96_000)
+ENERGY_AWAKE = (0, 48_000, 42_000, 39_000)
+ENERGY_ASLEEP = (0, 84_000, 78_000, 72_000)
 HYGIENE_AWAKE = (0, 18_000, 21_000, 15_000)
 HYGIENE_ASLEEP = (0, 6_000, 6_000, 6_000)
 WARMTH_PACE = 90_000
 MOOD_PACE = 60_000
-BOND_LOSS = 1_200
+BOND_LOSS = 480
 BOND_FLOOR = 100_000
 SLEEPING_MOOD_PACE = 30_000
 
@@ -82,9 +82,9 @@ WASH_HYGIENE = 700_000
 TUCK_WARMTH = 120_000
 STROKE_MOOD = 40_000
 CARE_MOOD = {"feed": 50_000, "wash": 20_000, "tuck": 30_000, "stroke": STROKE_MOOD, "lamp": 0}
-CARE_BOND = {"feed": 12_000, "wash": 10_000, "tuck": 10_000, "stroke": 8_000, "lamp": 0}
+CARE_BOND = {"feed": 16_000, "wash": 12_000, "tuck": 12_000, "stroke": 10_000, "lamp": 0}
 TALK_MOOD = 20_000
-TALK_BOND = 6_000
+TALK_BOND = 10_000
 FAVOURITE_MOOD = 50_000
 FEED_SNACKS = 1
 """What is left over from a meal: the pet may eat it later by itself."""
@@ -125,10 +125,10 @@ EXPLORE_FINDS_PPM = 450_000
 """The chance that exploring finds a snack: what keeps a pet alone from an empty bowl."""
 
 # --- wants: the alert of the page ----------------------------------------------------------------------------
-WANT_BELOW = {"food": 330_000, "wash": 280_000, "warmth": 260_000, "company": 300_000}
-WANT_EVERY_MINUTES = 300
+WANT_BELOW = {"food": 400_000, "wash": 360_000, "warmth": 260_000, "company": 300_000}
+WANT_EVERY_MINUTES = 240
 """A pet asks for something at most once in this time: two or three times a waking day."""
-COMPANY_AFTER_MINUTES = 600
+COMPANY_AFTER_MINUTES = 420
 WANTS_END_AFTER_MINUTES = 4_320
 """An owner three days away is not called any more: the pet grows quiet."""
 

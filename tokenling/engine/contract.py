@@ -77,7 +77,7 @@ def contract() -> str:
         {
             "versions": {"save": SAVE_VERSION, "engine": ENGINE_VERSION, "prompt": PROMPT_VERSION},
             "lists": lists,
-            "states": list(_states()),
+            "states": list(contract_states()),
             "replays": [_replay(zone, start_ms) for zone, start_ms in zip(ZONES, STARTS_MS, strict=True)],
         }
     )
@@ -92,19 +92,20 @@ def words_for(seed: str, turn: Turn) -> Reply:
 # --- states with their prompts ------------------------------------------------------------------------------------
 
 
-def _states() -> list[JsonValue]:
-    shown: list[JsonValue] = []
+def contract_states() -> list[JsonObject]:
+    """Three hundred states at their turns: a digest of the save, the prompt, tags, lookups, the wake chance."""
+    shown: list[JsonObject] = []
     for pet in range(PETS):
         shown.extend(_life(f"contract-{pet}", ZONES[pet % 2], STATES // PETS))
     assert len(shown) == STATES
     return shown
 
 
-def _life(seed: str, zone: str, wanted: int) -> list[JsonValue]:
+def _life(seed: str, zone: str, wanted: int) -> list[JsonObject]:
     """States of one pet at its turns, an owner's act every now and then."""
     now_ms = STARTS_MS[0] + draw(seed, "contract", "start", MINUTES_OF_DAY) * TICK_MS
     state = new_pet(pet_seed=seed, name="Pip", time_zone=zone, brain_id="contract", weather_seed="sky", now_ms=now_ms)
-    shown: list[JsonValue] = []
+    shown: list[JsonObject] = []
     while len(shown) < wanted:
         now_ms += (40 + draw(seed, "contract", f"wait {now_ms}", 160)) * TICK_MS
         state = _act(state, OWNER_ACTS[draw(seed, "contract", f"act {now_ms}", len(OWNER_ACTS))], now_ms).state
@@ -121,12 +122,10 @@ def _act(state: State, act: JsonObject, now_ms: int) -> Step:
     step = advance(state, now_ms)
     while step.turn is not None and step.turn.kind == "idle":
         step = advance(skip_turn(step.state, step.turn, "owner_came").state, now_ms)
-    if act.get("offer") == "catch" and step.state.game is not None:
-        return step
     return apply_command(step.state, parse_command(act), now_ms)
 
 
-def _shown(state: State, turn: Turn) -> JsonValue:
+def _shown(state: State, turn: Turn) -> JsonObject:
     request = build_request(state, turn)
     hour = local_minute(state.hosting.time_zone, state.tick) // 60 % 24
     return {

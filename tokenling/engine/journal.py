@@ -19,7 +19,7 @@ def with_event(state: State, kind: str, at_ms: int, item: str = "", n: int = 1) 
         and (last.kind, last.item) == (kind, item)
         and (kind == "quiet" or 0 <= at_ms - last.at_ms < MERGE_MINUTES * TICK_MS)
     ):
-        merged = replace(last, n=min(last.n + n, COUNT_MAX))
+        merged = replace(last, n=counted(last.n, n))
         return replace(state, events=(*state.events[:-1], merged))
     events = (*state.events, Event(kind, at_ms, item, n))
     return replace(state, events=events[-EVENTS_MAX:])
@@ -27,6 +27,8 @@ def with_event(state: State, kind: str, at_ms: int, item: str = "", n: int = 1) 
 
 def with_effect(state: State, kind: str, at_ms: int, item: str = "", n: int = 0) -> State:
     """The effect with the next id at the end of the list."""
+    if state.next_effect >= COUNT_MAX:
+        return state  # only a forged save gets here
     effects = (*state.effects, Effect(state.next_effect, kind, at_ms, item, n))
     return replace(state, effects=effects[-EFFECTS_MAX:], next_effect=state.next_effect + 1)
 
@@ -40,6 +42,11 @@ def with_treasure(state: State, item: str) -> State:
     """A toy or gift that the pet keeps; one it has already comes to the front."""
     kept = (*(held for held in state.treasures if held != item), item)
     return replace(state, treasures=kept[-TREASURES_MAX:])
+
+
+def counted(count: int, more: int = 1) -> int:
+    """A counter after more, saturated: only a forged save gets near its end."""
+    return min(count + more, COUNT_MAX)
 
 
 def meter(value: int) -> int:

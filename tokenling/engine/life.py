@@ -20,7 +20,7 @@ from tokenling.engine.bounds import (
     TIME_MS_MAX,
     TIME_MS_MIN,
 )
-from tokenling.engine.journal import with_effect, with_event
+from tokenling.engine.journal import counted, with_effect, with_event
 from tokenling.engine.jsonvalue import JsonObject
 from tokenling.engine.saves import EFFECT, day_of_date, value_of
 from tokenling.engine.sky import season_on, weather_at
@@ -117,7 +117,7 @@ def _settled(state: State, now_ms: int) -> tuple[State, tuple[JsonObject, ...]]:
     to_ms = state.body_clock_ms + quiet * TICK_MS
     notice = {"kind": "quiet_time", "fromMs": state.body_clock_ms, "toMs": to_ms}
     state = rebased(state, to_ms)
-    state = replace(state, quiet_minutes=state.quiet_minutes + quiet)
+    state = replace(state, quiet_minutes=counted(state.quiet_minutes, quiet))
     return with_event(state, "quiet", to_ms), (notice,)
 
 
@@ -144,9 +144,9 @@ def rebased(state: State, now_ms: int) -> State:
         slot_ms=clock_ms,
         slot_day=min(state.slot_day, day),
         owner_ms=moved(state.owner_ms),
-        want_ms=max(0, state.want_ms + shift) if state.want_ms else 0,
-        care_ms=max(0, state.care_ms + shift) if state.care_ms else 0,
-        stroke_ms=max(0, state.stroke_ms + shift) if state.stroke_ms else 0,
+        want_ms=moved(state.want_ms) if state.want_ms else 0,
+        care_ms=moved(state.care_ms) if state.care_ms else 0,
+        stroke_ms=moved(state.stroke_ms) if state.stroke_ms else 0,
     )
 
 
@@ -162,7 +162,7 @@ def _is_lived(state: State, until: int) -> bool:
 
 
 def _slot_passed(state: State) -> State:
-    state = replace(state, slot_ms=state.body_clock_ms, quiet_slots=state.quiet_slots + 1)
+    state = replace(state, slot_ms=state.body_clock_ms, quiet_slots=counted(state.quiet_slots))
     return with_event(state, "quiet", state.body_clock_ms)
 
 
@@ -192,7 +192,7 @@ def live_span(state: State, until: int) -> State:
         body=Body(fullness, energy, mood, hygiene, warmth, bond, body.extra),
         disturbance=disturbance,
         body_clock_ms=reached * TICK_MS,
-        minutes_lived=state.minutes_lived + reached - state.tick,
+        minutes_lived=counted(state.minutes_lived, reached - state.tick),
     )
     if flipped:
         state = woken(state, state.body_clock_ms) if state.asleep else asleep_now(state, state.body_clock_ms)

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from tokenling.engine import balance
 from tokenling.engine.balance import HOUR
-from tokenling.engine.bounds import COUNT_MAX, METER_MAX, MINUTES_OF_DAY, SNACKS_MAX, TICK_MS
+from tokenling.engine.bounds import METER_MAX, MINUTES_OF_DAY, SNACKS_MAX, TICK_MS
 from tokenling.engine.character import percent
 from tokenling.engine.commands import ITEMS_BY_OFFER, Care, Command, GameResult, Offer, Say, Settings
 from tokenling.engine.draws import draw
 from tokenling.engine.errors import CommandRefused, TurnsPending
-from tokenling.engine.journal import changed, with_effect, with_event, with_line
+from tokenling.engine.journal import changed, counted, with_effect, with_event, with_line
 from tokenling.engine.life import Step, advance, asleep_now, grown, hatched, step_of
 from tokenling.engine.lists import FOODS
 from tokenling.engine.state import OpenOffer, State
@@ -46,8 +46,7 @@ def _applied(state: State, command: Command, at_ms: int) -> State:
             return _offer(state, command, at_ms)
         case GameResult():
             return _game_result(state, command, at_ms)
-        case Settings():
-            return _settings(state, command, at_ms)
+    return _settings(state, command, at_ms)
 
 
 # --- a visit -------------------------------------------------------------------------------------------------
@@ -64,7 +63,7 @@ def _visited(state: State, at_ms: int) -> State:
     if away_minutes < balance.VISIT_GAP_MINUTES:
         return state
     habit_hour = _habit_hour(state, at_ms)
-    state = with_event(state, "came", at_ms, n=min(away_minutes // HOUR, COUNT_MAX))
+    state = with_event(state, "came", at_ms, n=away_minutes // HOUR)
     if habit_hour is not None:
         state = with_event(state, "habit", at_ms, str(habit_hour))
     return state
@@ -159,7 +158,7 @@ def _counted_care(state: State, action: str, at_ms: int) -> State:
     """Care counts for growth once in a quarter of an hour: many strokes are one."""
     if action == "lamp" or at_ms - state.care_ms < balance.CARE_COUNTS_EVERY_MINUTES * TICK_MS:
         return state
-    return grown(replace(state, care=min(COUNT_MAX, state.care + 1), care_ms=at_ms), at_ms)
+    return grown(replace(state, care=counted(state.care), care_ms=at_ms), at_ms)
 
 
 def _asked_by_care(state: State, action: str, item: str, at_ms: int) -> State:
@@ -206,7 +205,7 @@ def _game_result(state: State, command: GameResult, at_ms: int) -> State:
         state,
         body=body,
         game=None,
-        games=min(COUNT_MAX, state.games + 1),
+        games=counted(state.games),
         best_score=max(state.best_score, command.score),
     )
     state = with_event(state, "caught", at_ms, n=command.score)

@@ -57,6 +57,7 @@ _TOLD: Mapping[str, str] = {
     "quiet": "had quiet time",
     "weather": "saw {item}",
 }
+_HOUR_WORD: Mapping[str, str] = {str(hour): HOUR_WORDS[hour % 12] for hour in range(24)}
 _COUNTED = frozenset(("talked", "fed", "washed", "stroked", "did", "found"))
 _WHERE: Mapping[str, str] = {"window": "at the window", "hearth": "by the hearth", "pond": "at the pond"}
 _OFFERED_AS: Mapping[str, str] = {"catch": "a game of catch"}
@@ -86,7 +87,7 @@ def where(place: str) -> str:
 def told(event: Event) -> str:
     """An event as a few words, its count where it has one."""
     text = _TOLD[event.kind]
-    hour = HOUR_WORDS[int(event.item) % 12] if event.kind == "habit" else ""
+    hour = _HOUR_WORD.get(event.item, event.item)
     did = _DID.get(event.item, event.item)
     text = text.format(item=named(event.item), n=event.n, did=did, hour=hour)
     return text + times(event.n) if event.kind in _COUNTED else text

@@ -6,7 +6,7 @@ from tokenling.engine import balance
 from tokenling.engine.bounds import DIARY_MAX, DIARY_TEXT_MAX, SNACKS_MAX, TEXT_MAX, TICK_MS
 from tokenling.engine.draws import draw
 from tokenling.engine.errors import StaleTurn
-from tokenling.engine.journal import changed, with_effect, with_event, with_line, with_treasure
+from tokenling.engine.journal import changed, counted, with_effect, with_event, with_line, with_treasure
 from tokenling.engine.keepsakes import keepsake_of
 from tokenling.engine.life import Step, asleep_now, offer_put, step_of, woken
 from tokenling.engine.memories import fitting, recalled, with_memory
@@ -47,7 +47,7 @@ def skip_turn(state: State, turn: Turn, reason: str) -> Step:
     _check_due(state, turn)
     after = answered(state, turn)
     if turn.kind == "idle" and reason != "owner_came":
-        after = with_event(replace(after, quiet_slots=after.quiet_slots + 1), "quiet", turn.at_ms)
+        after = with_event(replace(after, quiet_slots=counted(after.quiet_slots)), "quiet", turn.at_ms)
     return step_of(state, offer_put(after, turn.at_ms))
 
 

@@ -90,7 +90,7 @@ _COUNT = Int(0, bounds.COUNT_MAX)
 _METER = Int(0, METER_MAX)
 _SEED = Token(0, bounds.SEED_MAX)
 _TURN_ID = Token(0, 40)
-_ITEM = Text(0, bounds.MEMORY_MAX)
+_ITEM = Token(0, bounds.ITEM_MAX, "-_. ")
 _DAY = Int(0, _DAY_MAX)
 
 HOSTING = Record(
@@ -155,7 +155,7 @@ DIARY_PAGE = Record(
         "date": Member(Checked("a local date, YYYY-MM-DD", 10, _date_rule)),
         "text": Member(Text(1, bounds.DIARY_TEXT_MAX)),
         "at_ms": Member(_TIME),
-        "keepsake": Member(_ITEM, ""),
+        "keepsake": Member(Token(0, bounds.KEEPSAKE_MAX, "-'. "), ""),
         "turn": Member(_TURN_ID, ""),
     },
 )
@@ -169,7 +169,7 @@ EFFECT = Record(
         "id": Member(_COUNT),
         "kind": Member(OneOf(EFFECTS)),
         "at_ms": Member(_TIME),
-        "item": Member(_ITEM, ""),
+        "item": Member(Text(0, bounds.MEMORY_MAX), ""),
         "n": Member(_COUNT, 0),
     },
 )
@@ -178,7 +178,7 @@ STATE = Record(
     {
         "hosting": Member(HOSTING),
         "pet_seed": Member(_SEED, about="what chance and character are drawn from"),
-        "weather_seed": Member(_SEED, about="what the weather is drawn from"),
+        "weather_seed": Member(Text(0, bounds.SEED_MAX), about="what the weather is drawn from"),
         "name": Member(Text(1, bounds.NAME_MAX)),
         "born_ms": Member(_TIME),
         "body_clock_ms": Member(Int(TIME_MS_MIN, TIME_MS_MAX, TICK_MS), about="the last minute lived"),

@@ -9,8 +9,9 @@ from functools import lru_cache
 from typing import Literal
 
 from tokenling.engine.balance import DIARY_MINUTE, DIARY_SPREAD
-from tokenling.engine.bounds import CANCELS_MAX, COUNT_MAX, INTEGER_MAX, MINUTES_OF_DAY, TICK_MS
+from tokenling.engine.bounds import CANCELS_MAX, INTEGER_MAX, MINUTES_OF_DAY, TICK_MS
 from tokenling.engine.draws import draw
+from tokenling.engine.journal import counted
 from tokenling.engine.state import Asked, State
 from tokenling.engine.zones import date_text, local_minute
 
@@ -94,7 +95,7 @@ def ask(state: State, cue: str, at_ms: int, item: str = "", n: int = 0) -> State
     """A reactive turn owed for a cue; one that is owed already stays as it is."""
     if state.asked is not None:
         return state
-    asked = Asked(state.asked_count + 1, at_ms, state.context_revision, cue, item, n)
+    asked = Asked(counted(state.asked_count), at_ms, state.context_revision, cue, item, n)
     return replace(state, asked=asked, asked_count=asked.number)
 
 
@@ -103,7 +104,7 @@ def ask_anew(state: State, cue: str, at_ms: int, item: str = "") -> State:
 
     To be called before the context moves: see `moved_context`.
     """
-    asked = Asked(state.asked_count + 1, at_ms, state.context_revision + 1, cue, item)
+    asked = Asked(counted(state.asked_count), at_ms, counted(state.context_revision), cue, item)
     state = replace(state, asked_count=asked.number)
     running = pending_turn(state)
     if running is not None and running.kind == "reactive" and running.unstoppable:
@@ -119,12 +120,12 @@ def moved_context(state: State, before: State) -> State:
     running = pending_turn(before)
     kind = running.kind if running is not None else "idle"
     stays = running is not None and running.unstoppable
-    revision = min(state.context_revision + 1, COUNT_MAX)
+    revision = counted(state.context_revision)
     state = replace(state, context_revision=revision)
     if kind != "idle" and not stays:
         state = replace(state, cancels=state.cancels + 1)
     if state.asked is not None and state.asked.revision != revision and not (kind == "reactive" and stays):
-        number = state.asked_count + 1
+        number = counted(state.asked_count)
         state = replace(state, asked=replace(state.asked, number=number, revision=revision), asked_count=number)
     if state.owed is not None and not (kind == "diary" and stays):
         state = replace(state, owed=replace(state.owed, revision=revision))
