@@ -3,7 +3,7 @@
 import hashlib
 import json
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,7 +16,7 @@ from tokenling import engine
 from tokenling.engine.request import GenerationRequest, Reply
 from tokenling.host.envelopes import Envelope, KeyChange, Prepared, TransferRequest, View
 from tokenling.host.pets import Pets, PetsSettings
-from tokenling.host.ports import Generated
+from tokenling.host.ports import Generated, Generator
 from tokenling.store import Store, open_store
 
 BRAIN_ID = "scripted-1"
@@ -67,7 +67,8 @@ class ScriptedBrain:
         self.begun = trio.Event()
 
     def close_gate(self) -> None:
-        self.gate = trio.Event()
+        if self.gate.is_set():
+            self.gate = trio.Event()
         self.begun = trio.Event()
 
     @property
@@ -128,11 +129,12 @@ async def open_house(
     wall: Wall | None = None,
     brain: ScriptedBrain | None = None,
     lanes: int = 1,
+    generators: Sequence[Generator] | None = None,
     **settings: Any,
 ) -> AsyncIterator[House]:
     wall, brain = wall or Wall(), brain or ScriptedBrain()
     async with open_store(folder / "pets.sqlite", now_ms=wall()) as store:
-        pets = Pets(store, [brain] * lanes, now_ms=wall, settings=PetsSettings(**settings))
+        pets = Pets(store, generators or [brain] * lanes, now_ms=wall, settings=PetsSettings(**settings))
         await pets.start()
         async with trio.open_nursery() as nursery:
             await nursery.start(pets.serve)

@@ -22,8 +22,9 @@ from host_pets.house import (
 from tokenling import engine
 from tokenling.engine.request import GenerationRequest
 from tokenling.host.errors import ApiError
-from tokenling.host.executor import BACK_OFF_FIRST_MS, BACK_OFF_MAX_MS, TRIES_MAX, back_off_ms
+from tokenling.host.executor import BACK_OFF_FIRST_MS, BACK_OFF_MAX_MS, PASSING_FAILURES, TRIES_MAX, back_off_ms
 from tokenling.protocol import TURN_RECEIPTS_MAX, Record, Status, Tombstone
+from tokenling.store import FailureCode, StoreFailed
 
 STROKE = {"kind": "care", "action": "stroke"}
 
@@ -33,6 +34,14 @@ async def woken(house: House, owner: Owner) -> Owner:
     await house.settle()
     house.brain.asked.clear()
     return owner
+
+
+async def stopped(house: House) -> None:
+    """The brain has let go of what it was thinking about, with its gate still closed."""
+    with trio.fail_after(5):
+        while house.brain.running:
+            await trio.lowlevel.checkpoint()
+    assert 1 == len(house.brain.cancelled)
 
 
 def failing(turn_id: str, request: GenerationRequest) -> Exception:
@@ -176,6 +185,8 @@ async def test_parking_while_it_thinks_drops_the_reply(tmp_path: Path, stubborn:
         await owner.say("hello")
         await house.begin()
         parked = await owner.park()
+        if not stubborn:
+            await stopped(house)
         house.brain.gate.set()
         await house.settle()
         stored = await owner.stored()
@@ -194,6 +205,8 @@ async def test_deleting_while_it_thinks_leaves_the_tombstone(tmp_path: Path, stu
         await owner.say("hello")
         await house.begin()
         await owner.delete()
+        if not stubborn:
+            await stopped(house)
         house.brain.gate.set()
         await house.settle()
         assert isinstance(await owner.stored(), Tombstone)
@@ -256,6 +269,12 @@ async def test_a_failed_generation_is_tried_again_later_and_later_and_nothing_is
         house.brain.script = lambda turn_id, request: "at last"
         await house.pass_ms(BACK_OFF_MAX_MS)
         assert ["at last"] == chat_of(await owner.see(), "pet")[-1:]
+        house.brain.script = failing
+        await owner.say("and now?")
+        await house.settle()
+        asked = len(house.brain.asked)
+        await house.pass_ms(BACK_OFF_FIRST_MS)
+        assert asked + 1 == len(house.brain.asked)
 
 
 @pytest.mark.parametrize("script", [lambda turn, request: ValueError("words"), lambda turn, request: "  "])
@@ -349,6 +368,23 @@ async def test_a_pet_whose_rules_raise_is_quarantined_and_harms_no_other(
         assert isinstance(await ill.stored(), Tombstone)
 
 
+async def test_rules_that_fail_on_a_running_turn_cancel_it_and_keep_what_the_owner_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        house.brain.close_gate()
+        await owner.say("one")
+        await house.begin()
+        monkeypatch.setattr(engine, "pending_turn", lambda state: {}[state.name])
+        assert not (await owner.say("two"))["replayed"]
+        await stopped(house)
+        monkeypatch.undo()
+        house.brain.gate.set()
+        await house.settle()
+        assert ["one", "two"] == chat_of(await owner.see(), "owner")
+
+
 async def test_a_row_that_cannot_be_read_quarantines_its_pet_and_the_host_starts(tmp_path: Path) -> None:
     async with open_house(tmp_path) as house:
         ill, well = await Owner(house).move_in(), await Owner(house).move_in()
@@ -400,3 +436,66 @@ async def test_close_cancels_turns_and_keeps_what_was_committed(tmp_path: Path) 
                 await trio.lowlevel.checkpoint()
         assert said["revision"] == (await owner.stored()).revision
         assert 1 == len(house.brain.cancelled)
+
+
+def failing_once(house: House, code: FailureCode, *, after: bool) -> list[str]:
+    """The next write below the store fails, before or after it reached the disk; returns the pets it happened to."""
+    carry_out, hit = house.store.carry_out, []
+
+    async def broken(pet_id: str, effects) -> None:
+        if hit:
+            return await carry_out(pet_id, effects)
+        hit.append(pet_id)
+        if after:
+            await carry_out(pet_id, effects)
+        raise StoreFailed(code)
+
+    house.store.carry_out = broken  # type: ignore[method-assign]
+    return hit
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["nothing was written", "it was written all the same"])
+async def test_a_failing_store_leaves_the_operation_to_be_repeated(tmp_path: Path, after: bool) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        hit = failing_once(house, FailureCode.FULL, after=after)
+        with pytest.raises(ApiError) as caught:
+            await owner.say("hello", operation_id="8f3c6a7e-0000-4000-8000-000000000001")
+        assert (503, "unavailable") == (caught.value.status, caught.value.code)
+        answer = await owner.say("hello", operation_id="8f3c6a7e-0000-4000-8000-000000000001")
+        assert after is answer["replayed"]
+        await house.settle()
+        assert ["hello"] == chat_of(await owner.see(), "owner")
+        assert [owner.pet_id] == hit
+
+
+@pytest.mark.parametrize("code", sorted(PASSING_FAILURES))
+async def test_a_reply_that_the_store_could_not_take_is_had_again_later(tmp_path: Path, code: FailureCode) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await woken(house, await Owner(house).move_in(new_save(house.wall, chatter=0)))
+        house.brain.close_gate()
+        await owner.say("hello")
+        await house.begin()
+        failing_once(house, code, after=False)
+        house.brain.gate.set()
+        await house.settle()
+        assert [] == chat_of(await owner.see(), "pet")
+        await house.pass_ms(BACK_OFF_FIRST_MS)
+        assert 1 == len(chat_of(await owner.see(), "pet"))
+        assert 1 == len(set(house.brain.turn_ids))
+
+
+async def test_a_store_that_cannot_go_on_ends_the_process(tmp_path: Path) -> None:
+    async def live_until_it_fails() -> None:
+        async with open_house(tmp_path) as house:
+            owner = await woken(house, await Owner(house).move_in())
+            house.brain.close_gate()
+            await owner.say("hello")
+            await house.begin()
+            failing_once(house, FailureCode.CORRUPT, after=False)
+            house.brain.gate.set()
+            await house.settle()
+
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await live_until_it_fails()
+    assert caught.group_contains(StoreFailed)

@@ -225,6 +225,45 @@ async def test_a_client_that_goes_away_leaves_nothing_or_a_whole_commit(tmp_path
             assert found is not None or (await owner.command(STROKE, operation_id=operation_id))["replayed"] is False
 
 
+async def test_what_a_client_said_before_it_went_away_is_answered_all_the_same(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await Owner(house).move_in(new_save(house.wall, chatter=0))
+        await house.settle()
+        carry_out, client = house.store.carry_out, trio.CancelScope()
+
+        async def go_away_while_it_is_committed(pet_id, effects) -> None:
+            client.cancel()
+            await carry_out(pet_id, effects)
+            await trio.lowlevel.checkpoint()
+
+        house.store.carry_out = go_away_while_it_is_committed  # type: ignore[method-assign]
+        with client:
+            await owner.say("hello")
+        assert client.cancel_called
+        with trio.fail_after(5):
+            await house.pets.executor.quiet()
+        assert ["owner", "pet"] == [line["who"] for line in (await owner.see())["save"]["chat"]]
+
+
+async def test_a_command_that_waited_while_the_key_was_changed_is_refused(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await Owner(house).move_in()
+        await house.settle()
+        outcome = []
+
+        async def say_with_the_old_key() -> None:
+            outcome.append(await refused("not_found", owner.say("hello")))
+
+        async with trio.open_nursery() as nursery:
+            with house.pets.dispatch.visit(owner.pet_id) as pet:
+                async with pet.lock:
+                    nursery.start_soon(owner.change_key, hashlib.sha256(b"new").digest())
+                    await trio.testing.wait_all_tasks_blocked(0.01)
+                    nursery.start_soon(say_with_the_old_key)
+                    await trio.testing.wait_all_tasks_blocked(0.01)
+        assert 1 == len(outcome)
+
+
 async def test_a_changed_key_locks_the_old_one_out_and_its_polls(tmp_path: Path) -> None:
     async with open_house(tmp_path) as house:
         owner = await Owner(house).move_in()

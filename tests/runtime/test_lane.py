@@ -173,7 +173,9 @@ def test_a_lookup_goes_on_behind_its_answer_in_the_same_turn(
         for name in generation.insertions_used:
             assert name in generation.text
             assert name + "(" not in generation.text
-    assert used > 3
+        if used > 8:
+            return
+    raise AssertionError("hardly a seed asked anything")
 
 
 def test_inserted_ids_are_run_and_not_counted_as_written(brain: Brain, lane: Lane) -> None:
@@ -341,15 +343,15 @@ async def test_hundreds_of_cancels_at_random_points_leave_nothing_behind(brain: 
     gc.collect()
     threads, memory = threading.active_count(), resident_kib()
     cancelled, slowest = 0, 0.0
-    for turn in range(400):
+    for turn in range(300):
         deadline = rng.uniform(0, 0.02)
         started = trio.current_time()
         cancelled += await cancel_within(lane, plan, deadline)
         slowest = max(slowest, trio.current_time() - started - deadline)
-        if turn % 80 == 0:
+        if turn % 100 == 0:
             assert expected == (await lane.generate(plan)).token_ids
     gc.collect()
-    assert cancelled > 200
+    assert cancelled > 150
     assert slowest < 0.5  # 0.1 is the aim on a quiet machine; this one runs other tests beside
     assert threading.active_count() <= threads
     assert resident_kib() - memory < 8 * 1024

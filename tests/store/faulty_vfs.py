@@ -24,9 +24,13 @@ class Fault:
 
 
 class FaultyVFS(apsw.VFS):
-    """`fault` is the order; `calls` counts; `gate`, when closed, stops syncs until it opens."""
+    """`fault` is the order; `calls` counts; `gate`, when closed, stops syncs until it opens.
 
-    def __init__(self) -> None:
+    `really` False leaves the syncs out, where a test needs many runs and no power cut: the page cache survives.
+    """
+
+    def __init__(self, *, really: bool = True) -> None:
+        self.really = really
         self.vfs_name = f"faulty-{next(_numbers)}"
         super().__init__(self.vfs_name, "")
         self.fault: Fault | None = None
@@ -79,7 +83,8 @@ class FaultyFile(apsw.VFSFile):
             self.vfs.gate.wait(30)
         if fault := self.vfs.strike():
             raise fault.error()
-        super().xSync(flags)
+        if self.vfs.really:
+            super().xSync(flags)
 
 
 def disk_full() -> Exception:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import trio
 from faulty_vfs import Fault, FaultyVFS, disk_broken, disk_full
-from store_cases import NOW_MS, adopt, command, delete, held, park, pet_id, query, receipt_of, save_of
+from store_cases import NOW_MS, adopt, command, delete, held, park, pet_id, prepare, query, receipt_of, save_of
 
-from tokenling.protocol import Record, Refused, Tombstone
-from tokenling.store import Store, StoreError, StoreFailed, StoreRefused, open_store, task, tombstones
+from tokenling.protocol import Record, Refused, Tombstone, decide
+from tokenling.store import Store, StoreError, StoreFailed, StoreRefused, database, open_store, task, tombstones
 from tokenling.store.files import beside
 
 
@@ -57,6 +57,30 @@ async def test_a_group_that_meets_a_full_disk_fails_as_one(path: Path, vfs: Faul
         vfs.fault = None
         assert sorted(failed) == list(range(8))
         assert {(await held(store, number)).revision for number in range(8)} == {2}
+
+
+async def test_a_disk_that_fills_up_within_a_group_undoes_the_neighbours_too_and_says_so(
+    path: Path, vfs: FaultyVFS, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "CACHE_KIB", 64)  # so small that pages go to disk before the commit
+    async with open_store(path, now_ms=NOW_MS, vfs=vfs.vfs_name) as store:
+        vfs.fault = Fault(vfs.calls + 60, disk_full, lasting=True)
+        codes: list[str] = []
+
+        async def send(number: int) -> None:
+            try:
+                effects = decide(None, prepare(number, save_of("word", 100_000)), now_ms=NOW_MS).effects
+                await store.carry_out(pet_id(number), effects)
+            except StoreFailed as failure:
+                codes.append(failure.code)
+
+        async with trio.open_nursery() as nursery:
+            for number in range(20):
+                nursery.start_soon(send, number)
+        vfs.fault = None
+        assert set(codes) == {"full"}
+        assert (await store.counts()).pets == 20 - len(codes)
+        await adopt(store, 50)
 
 
 async def test_a_store_that_nobody_calls_notices_that_its_disk_healed(
@@ -165,7 +189,7 @@ async def check_told(store: Store, told: list[str]) -> None:
 
 
 async def count_calls(tmp_path: Path) -> int:
-    vfs = FaultyVFS()
+    vfs = FaultyVFS(really=False)
     async with open_store(tmp_path / "count" / "pets.sqlite", now_ms=NOW_MS, vfs=vfs.vfs_name) as store:
         told: list[str] = []
         await workload(store, told)
@@ -182,7 +206,7 @@ async def test_whichever_call_fails_nothing_told_is_lost_and_the_file_stays_whol
     calls = await count_calls(tmp_path)
     assert calls > 30
     for at in itertools.chain(range(0, calls, 3), range(calls - 3, calls)):
-        vfs = FaultyVFS()
+        vfs, healthy = FaultyVFS(really=False), FaultyVFS(really=False)
         vfs.fault = Fault(at, error, lasting, short=kind == "short")
         path = tmp_path / f"{at}" / "pets.sqlite"
         told: list[str] = []
@@ -193,7 +217,7 @@ async def test_whichever_call_fails_nothing_told_is_lost_and_the_file_stays_whol
                 await check_told(store, told)
         except (StoreRefused, StoreFailed):
             assert told == [], "only opening may be refused"
-        async with open_store(path, now_ms=NOW_MS) as store:
+        async with open_store(path, now_ms=NOW_MS, vfs=healthy.vfs_name) as store:
             await check_told(store, told)
             if await store.load(pet_id(9)) is None:
                 await adopt(store, 9)

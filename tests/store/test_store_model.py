@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import trio
+from faulty_vfs import FaultyVFS
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -255,10 +256,11 @@ async def restart(run: Run) -> None:
 
 
 async def play(path: Path, steps: list[Step]) -> None:
+    vfs = FaultyVFS(really=False)
     run: Run | None = None
     remaining = list(steps)
     while run is None or remaining:
-        async with open_store(path, now_ms=run.now_ms if run else NOW_MS) as store:
+        async with open_store(path, now_ms=run.now_ms if run else NOW_MS, vfs=vfs.vfs_name) as store:
             run = replace(run, store=store) if run else Run(path, store)
             if run.late or remaining != steps:
                 limit = run.now_ms - REPLACED_KEPT_MS

@@ -159,7 +159,6 @@ class Executor:
         pet.calm()
         receipt = generated.receipt if len(generated.receipt) <= TURN_RECEIPT_BYTES_MAX else None
         await self._commit_life(pet, record, step.state, receipt)
-        pet.thought = None  # with the new record, so that a poll is told of both at once
         pet.tell()
 
     async def _commit_life(self, pet: Resident, record: Record, state: State, receipt: bytes | None = None) -> Record:

@@ -2,7 +2,7 @@
 
 from tokenling.engine.request import GenerationRequest
 from tokenling.host.ports import Generated
-from tokenling.runtime import Brain, Lane, make_receipt, open_lane, plan_turn, reply_of
+from tokenling.runtime import Brain, Lane, make_receipt, plan_turn, reply_of
 
 
 class BrainGenerator:
@@ -34,9 +34,3 @@ class BrainGenerator:
         generation = await self._lane.generate(plan)
         receipt = make_receipt(plan, generation, self._brain, self._lane, request=request)
         return Generated(reply_of(generation), receipt.owner_json())
-
-
-def open_generators(brain: Brain, *, lanes: int) -> tuple[BrainGenerator, ...]:
-    """One generator for each of `lanes` CPU lanes over the same brain."""
-    assert lanes >= 1, "a worker has a lane"
-    return tuple(BrainGenerator(brain, open_lane(brain)) for _ in range(lanes))

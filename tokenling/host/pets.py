@@ -67,12 +67,12 @@ log = structlog.stdlib.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PetsSettings:
-    """What the operator decides about pets. `weather_seed` "" leaves each pet its own weather."""
+    """What the operator decides about pets. `weather_seed` None or "" leaves each pet its own weather."""
 
     pets_max: int = PETS_MAX
     prepared_max: int = PREPARED_MAX
     warm_max: int = WARM_MAX
-    weather_seed: str = ""
+    weather_seed: str | None = None
 
 
 class Pets:
@@ -124,6 +124,9 @@ class Pets:
     async def serve(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run the clock, the executor and the workers until `close`. A commit under way is finished first."""
         assert self._started, "start comes before serve"
+        if self._closing:
+            task_status.started()
+            return
         with self._serving:
             async with trio.open_nursery() as nursery:
                 await nursery.start(self.executor.serve)

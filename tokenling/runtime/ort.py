@@ -63,6 +63,8 @@ def session_options(numerics: Numerics, threads: int) -> "onnxruntime.SessionOpt
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.log_severity_level = _SEVERITY_ERROR
+    # a plan is kept for every shape seen, and every step of every prompt length is another shape
+    options.enable_mem_pattern = False
     # idle worker threads of a pet host must not burn a core between steps
     options.add_session_config_entry("session.force_spinning_stop", "1")
     if numerics == "exact":

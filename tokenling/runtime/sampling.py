@@ -71,9 +71,8 @@ def top_ids(logits: Logits, top_k: int) -> Integers:
     if not 0 < top_k < size:
         return np.argsort(-logits, kind="stable")
     threshold = np.partition(logits, size - top_k)[size - top_k]
-    above = np.flatnonzero(logits > threshold)
-    level = np.flatnonzero(logits == threshold)[: top_k - above.shape[0]]
-    return np.concatenate((above[np.argsort(-logits[above], kind="stable")], level))
+    level = np.flatnonzero(logits >= threshold)  # all of the top, and perhaps more that equal its last
+    return level[np.argsort(-logits[level], kind="stable")][:top_k]
 
 
 def choose(logits: Logits, sampling: Sampling, step: int) -> Draw:

@@ -8,6 +8,7 @@ few transactions. A write is answered after its commit, a read after the writes 
 that is cancelled before its group began leaves no trace; after that its call is committed whole.
 """
 
+import contextlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -93,17 +94,25 @@ class StoreTask:
                 raise AssertionError("an answered call has an outcome")
 
     async def run(self) -> None:
-        """Serve until `close`, then commit what is queued. Not to be cancelled: the caller shields it."""
+        """Serve until `close`, then commit what is queued. Not to be cancelled: the caller shields it.
+
+        Should it end otherwise (a fault of ours), whoever waits is told that the store is closed: no caller hangs.
+        """
         async with self._receive:
-            while True:
-                calls = await self._gather()
-                if calls is None:
-                    return
-                await self._serve(calls)
+            try:
+                while (calls := await self._gather()) is not None:
+                    await self._serve(calls)
+            finally:
+                self._refuse_the_rest()
 
     def close(self) -> None:
         """No more calls are taken; those in the queue are still served."""
         self._send.close()
+
+    def _refuse_the_rest(self) -> None:
+        with contextlib.suppress(trio.WouldBlock, trio.EndOfChannel):
+            while True:
+                _refuse([self._receive.receive_nowait()])
 
     async def _gather(self) -> list[Call] | None:
         """The next group: whoever waits now. Empty when it is time to probe, None when all is served and closed."""
@@ -123,7 +132,11 @@ class StoreTask:
         calls = [call for call in calls if call.wanted] if calls else [Call(Database.probe, writes=True)]
         if not calls:
             return
-        outcomes = await anyio.to_thread.run_sync(run_group, self._database, calls, limiter=self._limiter)
+        try:
+            outcomes = await anyio.to_thread.run_sync(run_group, self._database, calls, limiter=self._limiter)
+        except BaseException:
+            _refuse(calls)
+            raise
         self._count(calls, outcomes)
         for call, outcome in zip(calls, outcomes, strict=True):
             call.answer(outcome)
@@ -136,6 +149,11 @@ class StoreTask:
         failed = bool(writes) and all(isinstance(one, Failed) and isinstance(one.error, StoreFailed) for one in writes)
         self._commits += bool(writes) and not failed
         self._failed_commits += failed
+
+
+def _refuse(calls: Sequence[Call]) -> None:
+    for call in calls:
+        call.answer(Failed(StoreFailed(FailureCode.CLOSED)))
 
 
 def run_group(database: Database, calls: Sequence[Call]) -> list[Done[object] | Failed]:

@@ -1,0 +1,153 @@
+"""What a decoded token costs: the lane against a plain `session.run` loop on the same graph, interleaved.
+
+    python tools/bench/decode.py --brain DIR [--dtype q4] [--numerics exact] [--threads 1] [--prompt 400] [--tokens 64]
+
+Both run in one process, the same ORT session options, the same prompt and seed, and must write the same tokens. The
+plain loop keeps its caches as NumPy arrays and samples with the same function, so the difference is binding alone.
+Each figure is the best of its rounds and their median. With one thread the clock is the thread's own processor time,
+so that a busy machine does not spoil it; with more it is the wall's.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from tokenling.runtime import Brain, DecodePlan, Lane, Sampling, decode, open_brain, open_lane
+from tokenling.runtime.sampling import choose
+
+Clock: TypeAlias = Callable[[], float]
+
+PROMPT = "The pet sat by the window and watched the rain. Owner: how are you today?\nPet:"
+TAGS = ("[eat]", "[nap]", "[play]", "[happy]", "[sleepy]", "[go garden]", "[go pond]", "[remember …]", "[look weather]")
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """One generation's times in milliseconds; `outside_ms` is what a step spends outside of ONNX Runtime."""
+
+    first_ms: float
+    step_ms: float
+    outside_ms: float
+    token_ids: tuple[int, ...]
+
+
+class TimedSession:
+    """An ORT session that adds up the time its runs take."""
+
+    def __init__(self, inner: object, clock: Clock) -> None:
+        self.inner = inner
+        self.clock = clock
+        self.runs: list[tuple[float, float]] = []
+
+    def run_with_ortvaluevector(self, *arguments: object) -> None:
+        """Run, and remember when it began and ended."""
+        started = self.clock()
+        self.inner.run_with_ortvaluevector(*arguments)  # type: ignore[attr-defined]
+        self.runs.append((started, self.clock()))
+
+
+def lane_times(brain: Brain, plan: DecodePlan, clock: Clock) -> Times:
+    """A generation through a lane."""
+    session = TimedSession(brain.ort_session, clock)
+    lane = Lane(replace(brain, ort_session=session))
+    started = clock()
+    generation = decode(lane, plan)
+    ended = clock()
+    steps = len(generation.token_ids) - 1
+    first = session.runs[0][1]
+    inside = sum(end - start for start, end in session.runs[1:])
+    return times_of(first - started, ended - first, inside, steps, generation.token_ids)
+
+
+def times_of(first_s: float, decode_s: float, inside_s: float, steps: int, ids: tuple[int, ...]) -> Times:
+    """Seconds of a whole generation as milliseconds of a step."""
+    return Times(first_s * 1000, decode_s * 1000 / steps, (decode_s - inside_s) * 1000 / steps, ids)
+
+
+def plain_times(brain: Brain, plan: DecodePlan, clock: Clock) -> Times:
+    """The same generation by `session.run`, caches as arrays."""
+    layout, names = brain.layout, [pair.present for pair in brain.layout.caches]
+    pasts = [np.zeros((1, layout.kv_heads, 0, layout.head_dim), dtype=pair.element) for pair in layout.caches]
+    wanted = {item.name: item.element for item in layout.inputs}
+    size = len(brain.tokenizer.table.bytes_of)
+    feed, done, found, inside = list(plan.prompt_ids), 0, [], 0.0
+    started = first = clock()
+    for step in range(plan.max_new):
+        feeds = {
+            "input_ids": np.array([feed]),
+            "attention_mask": np.ones((1, done + len(feed)), dtype=np.int64),
+            "position_ids": np.arange(done, done + len(feed))[None],
+        }
+        feeds = {name: values.astype(wanted[name]) for name, values in feeds.items() if name in wanted}
+        feeds |= {pair.past: past for pair, past in zip(layout.caches, pasts, strict=True)}
+        entered = clock()
+        logits, *pasts = brain.ort_session.run(["logits", *names], feeds)
+        left = clock()
+        inside += left - entered if step else 0.0
+        first = first if step else left
+        done += len(feed)
+        feed = [choose(logits[0, -1][:size], plan.sampling, step).token]
+        found.append(feed[0])
+    return times_of(first - started, clock() - first, inside, plan.max_new - 1, tuple(found))
+
+
+def summary(name: str, times: list[Times]) -> dict[str, object]:
+    """The best and the median of the rounds."""
+    columns = {
+        "prefillMs": [item.first_ms for item in times],
+        "stepMs": [item.step_ms for item in times],
+        "outsideOrtMs": [item.outside_ms for item in times],
+    }
+    best = {field: round(min(values), 4) for field, values in columns.items()}
+    median = {field: round(statistics.median(values), 4) for field, values in columns.items()}
+    return {"what": name, "best": best, "median": median}
+
+
+def compare(brain: Brain, prompt: int, tokens: int, rounds: int) -> dict[str, list[Times]]:
+    """The three ways, in turn, `rounds` times; the first round only warms up."""
+    ids = (brain.tokenizer.encode(PROMPT) * prompt)[-prompt:]
+    free = DecodePlan(ids, tokens, Sampling(850, 40, 920, 7), (), ignore_eos=True)
+    masked = replace(free, constraint=TAGS, insertions={"[look weather]": brain.tokenizer.encode("(rain)")})
+    runs: dict[str, list[Times]] = {"plain session.run loop": [], "lane": [], "lane with tag masks": []}
+    clock = time.thread_time if brain.threads == 1 else time.perf_counter
+    for _ in range(rounds + 1):
+        runs["plain session.run loop"].append(plain_times(brain, free, clock))
+        runs["lane"].append(lane_times(brain, free, clock))
+        runs["lane with tag masks"].append(lane_times(brain, masked, clock))
+        assert runs["lane"][-1].token_ids == runs["plain session.run loop"][-1].token_ids
+    return {name: times[1:] for name, times in runs.items()}
+
+
+def main() -> None:
+    """Print one JSON line for each way, and the ratio."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--brain", type=Path, required=True)
+    parser.add_argument("--dtype", default="q4", choices=("q4", "q8", "fp32"))
+    parser.add_argument("--numerics", default="exact", choices=("exact", "fast"))
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--prompt", type=int, default=400)
+    parser.add_argument("--tokens", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=15)
+    chosen = parser.parse_args()
+    started = time.perf_counter()
+    brain = open_brain(chosen.brain, precision=chosen.dtype, numerics=chosen.numerics, threads=chosen.threads)
+    opened = time.perf_counter()
+    open_lane(brain).warm_up()
+    warmed = time.perf_counter()
+    print(json.dumps({"openMs": round((opened - started) * 1000), "warmUpMs": round((warmed - opened) * 1000, 1)}))
+    runs = compare(brain, chosen.prompt, chosen.tokens, chosen.rounds)
+    for name, times in runs.items():
+        print(json.dumps(summary(name, times)))
+    plain, lane = (min(item.step_ms for item in runs[name]) for name in ("plain session.run loop", "lane"))
+    print(json.dumps({"laneOverPlain": round(plain / lane, 2)}))
+
+
+if __name__ == "__main__":
+    main()
