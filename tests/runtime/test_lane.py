@@ -297,6 +297,23 @@ def test_a_lane_holds_one_turn(brain: Brain, lane: Lane) -> None:
     decode(lane, greedy_plan(brain), on_token=meddle)
 
 
+async def test_a_second_turn_on_a_lane_is_refused_at_once_and_harms_nothing(brain: Brain, lane: Lane) -> None:
+    plan = greedy_plan(brain, 200)
+    expected = (await lane.generate(plan)).token_ids
+    found: list[tuple[int, ...]] = []
+
+    async def first() -> None:
+        found.append((await lane.generate(plan)).token_ids)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(first)
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(LaneFailed) as failure:
+            await lane.generate(plan)
+    assert failure.value.code == "lane_busy"
+    assert [expected] == found
+
+
 async def test_generate_writes_what_decode_writes(brain: Brain, lane: Lane, pet_request: GenerationRequest) -> None:
     plan = plan_turn(pet_request, brain)
     pieces: list[str] = []

@@ -158,6 +158,13 @@ def test_what_ran_elsewhere_is_not_provable_here(brain: Brain, honest: Document,
     assert Verdict("not_provable_here", name) == verify(canonical_json(honest), brain)  # type: ignore[arg-type]
 
 
+def test_near_ties_of_another_processor_are_its_own(brain: Brain, honest: Document) -> None:
+    """Rounding may put a draw on either side of being near; the tokens are what is proved."""
+    honest["nearTies"] = [3]
+    honest["processor"] = ["aarch64", "asimd"]
+    assert Verdict("identical") == verify(canonical_json(honest), brain)  # type: ignore[arg-type]
+
+
 def test_a_fast_brain_proves_nothing(brain_dir: Path, honest: Document) -> None:
     fast = open_brain(brain_dir, numerics="fast")
     assert verify(canonical_json(honest), fast).kind == "not_provable_here"  # type: ignore[arg-type]

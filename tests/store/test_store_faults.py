@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 import trio
 from faulty_vfs import Fault, FaultyVFS, disk_broken, disk_full
-from store_cases import NOW_MS, adopt, command, delete, held, park, pet_id, prepare, query, receipt_of, save_of
+from short_life import check_told, workload
+from store_cases import NOW_MS, adopt, command, delete, held, pet_id, prepare, query, receipt_of, save_of
 
-from tokenling.protocol import Record, Refused, Tombstone, decide
-from tokenling.store import Store, StoreError, StoreFailed, StoreRefused, database, open_store, task, tombstones
+from tokenling.protocol import Tombstone, decide
+from tokenling.store import Store, StoreFailed, StoreRefused, database, open_store, task, tombstones
 from tokenling.store.files import beside
 
 
@@ -138,54 +139,6 @@ async def test_a_deletion_whose_tombstone_could_not_be_filed_is_not_confirmed_an
 
 
 # Every call of one workload failed, once and for good
-
-
-WRITTEN = {
-    b'{"prepared":1}',
-    save_of("one", 6000),
-    save_of("two", 6000),
-    save_of("fed", 9000),
-    save_of("three", 3000),
-}
-
-
-async def workload(store: Store, told: list[str]) -> None:
-    """A short life of three pets; `told` gets the name of each step that was acknowledged."""
-    steps = [
-        ("adopt-1", lambda: adopt(store, 1, save_of("one", 6000))),
-        ("adopt-2", lambda: adopt(store, 2, save_of("two", 6000))),
-        ("feed-1", lambda: command(store, "feed-1", save_of("fed", 9000), 1, answer=b"fed")),
-        ("park-1", lambda: park(store, "park-1", 1, answer=save_of("parked", 5000))),
-        ("delete-2", lambda: delete(store, 2)),
-        ("adopt-3", lambda: adopt(store, 3, save_of("three", 3000))),
-    ]
-    for name, step in steps:
-        try:
-            await step()
-        except (StoreError, Refused, AssertionError):
-            continue  # the last two: a step before it failed, so its pet is not there or not active
-        told.append(name)
-
-
-async def check_told(store: Store, told: list[str]) -> None:
-    """Whatever was acknowledged is there, and every pet is in a state that the workload passes through."""
-    one, two, three = [await store.load(pet_id(number)) for number in (1, 2, 3)]
-    if "adopt-1" in told:
-        assert isinstance(one, Record)
-        assert one.revision >= 2
-    if "feed-1" in told:
-        receipt = await receipt_of(store, "feed-1", 1)
-        assert receipt is not None
-        assert receipt.answer == b"fed"
-    if "park-1" in told:
-        assert isinstance(one, Record)
-        assert one.status == "parked"
-    if "delete-2" in told:
-        assert isinstance(two, Tombstone)
-    if "adopt-3" in told:
-        assert isinstance(three, Record)
-    for record in (one, two, three):
-        assert not isinstance(record, Record) or record.save in WRITTEN
 
 
 async def count_calls(tmp_path: Path) -> int:

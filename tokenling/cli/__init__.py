@@ -1,34 +1,49 @@
 """The command line, one module per command; a command's module is imported when it is called."""
 
+from dataclasses import dataclass
 from importlib import import_module
 
 import click
 
 from tokenling import __version__
 
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a command is, and what `tokenling --help` says of it."""
+
+    module: str
+    attribute: str
+    summary: str
+
+
 COMMANDS = {
-    "preview": "tokenling.cli.preview:preview",
-    "serve": "tokenling.cli.serve:serve",
-    "pets": "tokenling.cli.pets:pets",
-    "probe": "tokenling.cli.probe:command",
-    "verify": "tokenling.cli.verify:command",
+    "preview": Entry("tokenling.cli.preview", "preview", "Start a home for pets on this machine."),
+    "serve": Entry("tokenling.cli.serve", "serve", "Keep pets as SUBTOKENLING_* settings say."),
+    "pets": Entry("tokenling.cli.pets", "pets", "Show, remove or move the pets of a stopped host."),
+    "probe": Entry("tokenling.cli.probe", "command", "Run generation requests on a brain, with timings."),
+    "verify": Entry("tokenling.cli.verify", "command", "Run a turn again from its turn receipt."),
 }
-"""Command to `module:attribute`, in the order of `tokenling --help`."""
+"""In the order of `tokenling --help`."""
 
 
 class LazyGroup(click.Group):
-    """Loads only the command that was asked for, so `--version` does not wait for ONNX Runtime."""
+    """Loads only the command that was asked for, so that help and `--version` do not wait for ONNX Runtime."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
             return None
-        module, attribute = COMMANDS[cmd_name].split(":")
-        command = getattr(import_module(module), attribute)
+        command = getattr(import_module(entry.module), entry.attribute)
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
 
 
 @click.group(cls=LazyGroup)

@@ -1,7 +1,7 @@
 """Opens the brain that a host runs on. Slow imports (ONNX Runtime) happen here, in the loader's thread."""
 
 from tokenling.host.exits import ExitCode, HostRefused
-from tokenling.host.run import HostBrain
+from tokenling.host.plan import HostBrain
 from tokenling.host.settings import GPU_DEVICE, Settings
 
 

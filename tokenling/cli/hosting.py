@@ -8,7 +8,7 @@ from typing import NoReturn
 from tokenling.cli.console import refuse
 from tokenling.cli.logs import set_up_logs
 from tokenling.host.exits import HostRefused
-from tokenling.host.run import HostPlan, run_host
+from tokenling.host.plan import HostPlan
 
 WEB_ROOT = Path(__file__).parents[1] / "web" / "plain"
 
@@ -20,6 +20,8 @@ def available_cores() -> int:
 
 def run_plan(plan: HostPlan, *, log_level: str) -> NoReturn:
     """Run the host and end the process with its exit code; a crash ends it with its frames and code 1."""
+    from tokenling.host.run import run_host
+
     set_up_logs(log_level)
     try:
         exit_code = run_host(plan)

@@ -14,7 +14,7 @@ from tokenling.cli.console import log_level_option, refuse, tell
 from tokenling.cli.hosting import WEB_ROOT, available_cores, run_plan
 from tokenling.cli.preview_state import DATABASE, default_state_dir
 from tokenling.host.exits import ExitCode
-from tokenling.host.run import BrainLoader, HostBrain, HostPlan
+from tokenling.host.plan import BrainLoader, HostBrain, HostPlan
 from tokenling.host.setting_values import Address
 from tokenling.host.settings import MAX_PETS, OLD_PREFIX, PREFIX, THREADS, Settings, git_checkout_of
 
@@ -29,7 +29,10 @@ PORT = 8460
 @click.option("--check", is_flag=True, help="Stop after the database and the brain's warm-up.")
 @log_level_option
 def preview(*, port: int, state: Path | None, open_page: bool, check: bool, log_level: str) -> None:
-    """Start a home for pets on this machine: the shipped brain, loopback only, the page at /."""
+    """Start a home for pets on this machine.
+
+    The shipped brain, loopback only, the page at /, nothing to set. Exit codes as for `serve`.
+    """
     run_preview(load_brain, port=port, state=state, open_page=open_page, check=check, log_level=log_level)
 
 

@@ -4,10 +4,11 @@ import os
 
 import click
 
+from tokenling.cli.brain_loader import load_brain
 from tokenling.cli.console import log_level_option, refuse, tell
 from tokenling.cli.hosting import WEB_ROOT, available_cores, run_plan
 from tokenling.host.exits import ExitCode
-from tokenling.host.run import BrainLoader, HostBrain, HostPlan
+from tokenling.host.plan import BrainLoader, HostBrain, HostPlan
 from tokenling.host.setting_values import Address
 from tokenling.host.settings import SettingsRefused, read_settings, show_settings
 
@@ -17,12 +18,11 @@ from tokenling.host.settings import SettingsRefused, read_settings, show_setting
 @click.option("--print-config", is_flag=True, help="Show each setting and where it came from, and stop.")
 @log_level_option
 def serve(*, check: bool, print_config: bool, log_level: str) -> None:
-    """Keep pets alive, with the SUBTOKENLING_* settings of docs/settings.md.
+    """Keep pets as SUBTOKENLING_* settings say.
 
-    Exits with 0 when stopped by SIGTERM or SIGINT, 2 for wrong settings, 3 for the brain, 4 for the database.
+    docs/settings.md lists the settings. Exits with 0 when stopped by SIGTERM or SIGINT, 2 for wrong settings, 3 for the
+    brain, 4 for the database.
     """
-    from tokenling.cli.brain_loader import load_brain
-
     run_serve(load_brain, check=check, print_config=print_config, log_level=log_level)
 
 

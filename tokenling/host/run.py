@@ -16,12 +16,9 @@ import contextlib
 import signal
 import socket
 import tempfile
-import time
-from collections.abc import AsyncIterator, Callable, Collection
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Collection
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import structlog
 import trio
@@ -34,12 +31,11 @@ from tokenling.host.http_app import create_app
 from tokenling.host.listener import bind_listener, bound_address, own_hosts, own_origins
 from tokenling.host.newborn import newborn_save
 from tokenling.host.pets import Pets, PetsSettings
-from tokenling.host.ports import Generator
+from tokenling.host.plan import HostBrain, HostPlan
 from tokenling.host.rebrain import Rewriter
 from tokenling.host.routes import HostFacts
 from tokenling.host.server import hypercorn_config, serve_http
 from tokenling.host.setting_values import Address
-from tokenling.host.settings import Settings
 from tokenling.host.shell import Shell
 from tokenling.store import Store, StoreFailed, StoreRefused, open_store
 
@@ -47,46 +43,6 @@ STOP_S = 1.6
 """From the signal to the forced end of what does not stop by itself; the promise is 2 s."""
 
 log = structlog.stdlib.get_logger("tokenling.host")
-
-
-@dataclass(frozen=True, slots=True)
-class HostBrain:
-    """A brain that has passed its warm-up: the lanes of its CPU worker, and what the operator should be told."""
-
-    brain_id: str
-    features: tuple[str, ...]
-    directory: Path
-    generators: tuple[Generator, ...]
-    succeeds: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
-
-
-class BrainLoader(Protocol):
-    """Opens and warms up the brain that the settings name. Runs in a thread; raises `HostRefused` (exit code 3)."""
-
-    def __call__(self, settings: Settings) -> HostBrain: ...
-
-
-def wall_clock_ms() -> int:
-    """Milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class HostPlan:
-    """What to run. `announce` is called once the host is ready, with its address (None for a check) and its brain.
-
-    `web_root` is the page that is served at `/`. A `preview` allows its own origins, answers loopback names only and
-    moves its pets to a brain that succeeds theirs; `check` stops after the warm-up without listening.
-    """
-
-    settings: Settings
-    load_brain: BrainLoader
-    announce: Callable[[Address | None, HostBrain], None]
-    web_root: Path | None = None
-    preview: bool = False
-    check: bool = False
-    now_ms: Callable[[], int] = field(default=wall_clock_ms)
 
 
 class _Stop:

@@ -1,7 +1,9 @@
 """A lane: one sequence at a time over a brain's ORT session, synchronously or in one thread hop from Trio."""
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
 from tokenling.runtime.brain import Brain
@@ -33,7 +35,7 @@ class Lane:
         self.provider = "CPUExecutionProvider"
         self.index = TokenIndex(brain.tokenizer.table)
         self._limiter = trio.CapacityLimiter(1)
-        self._is_busy = False
+        self._turn = threading.Lock()
 
     def warm_up(self) -> None:
         """Run a real token and one more behind it: proves prefill, cache growth, logits. Raises `BrainRefused`."""
@@ -59,7 +61,7 @@ class Lane:
             portal.run_sync_soon(on_token, piece)
 
         def work() -> Generation:
-            return decode(self, plan, cancel=cancellation, on_token=send if on_token else None)
+            return _decode(self, plan, cancellation, send if on_token else None)
 
         async def stop_when_cancelled() -> None:
             try:
@@ -68,11 +70,12 @@ class Lane:
                 cancellation.cancel()
 
         await trio.lowlevel.checkpoint_if_cancelled()
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(stop_when_cancelled)
-            with trio.CancelScope(shield=True):
-                result, failure = await trio.to_thread.run_sync(_outcome, work, limiter=self._limiter)
-            nursery.cancel_scope.cancel()
+        with self.hold():  # here and not in the thread: a turn that finds the lane taken must not wait shielded
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(stop_when_cancelled)
+                with trio.CancelScope(shield=True):
+                    result, failure = await trio.to_thread.run_sync(_outcome, work, limiter=self._limiter)
+                nursery.cancel_scope.cancel()
         # outside of the nursery: a failure leaves as itself, not in a group
         await trio.lowlevel.checkpoint_if_cancelled()
         if failure is not None:
@@ -80,15 +83,15 @@ class Lane:
         assert result is not None
         return result
 
-    def hold(self) -> None:
-        """Take the lane for one turn."""
-        if self._is_busy:
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """The lane is this turn's alone inside the block. Raises `LaneFailed` when another turn has it."""
+        if not self._turn.acquire(blocking=False):
             raise LaneFailed("lane_busy", "lane", "a turn that still runs", "one turn at a time")
-        self._is_busy = True
-
-    def release(self) -> None:
-        """Give the lane back."""
-        self._is_busy = False
+        try:
+            yield
+        finally:
+            self._turn.release()
 
 
 def _outcome(work: Callable[[], Generation]) -> tuple[Generation | None, Exception | None]:
@@ -114,14 +117,15 @@ def decode(
     `on_token` gets each piece of whole text as it is sure. A `cancel` that was set ends with the stop `cancelled` and
     what was written until then. Raises `GenerationRefused` before anything ran, `LaneFailed` when a step failed.
     """
+    with lane.hold():
+        return _decode(lane, plan, cancel or Cancellation(), on_token)
+
+
+def _decode(lane: Lane, plan: DecodePlan, cancel: Cancellation, on_token: OnToken | None) -> Generation:
+    """`decode` on a lane that is held."""
     check_plan(plan, lane.brain)
-    cancel = cancel or Cancellation()
     writer = Writer(plan, lane.index, lane.brain.config.eos_ids)
-    lane.hold()
-    try:
-        return _run(Steps(lane.brain, len(plan.prompt_ids) + plan.max_new, cancel), writer, plan, on_token)
-    finally:
-        lane.release()
+    return _run(Steps(lane.brain, len(plan.prompt_ids) + plan.max_new, cancel), writer, plan, on_token)
 
 
 def _run(steps: Steps, writer: Writer, plan: DecodePlan, on_token: OnToken | None) -> Generation:

@@ -68,7 +68,7 @@ def parse_tag(text: str) -> Tag:
 
 
 class TokenIndex:
-    """A tokenizer's tokens sorted by what they mean to tags; made once a brain, cheap to make."""
+    """A tokenizer's tokens sorted by what they mean to tags; made once a lane, cheap to make."""
 
     def __init__(self, table: TokenTable) -> None:
         self.bytes_of = table.bytes_of

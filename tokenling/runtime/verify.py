@@ -9,7 +9,7 @@ from tokenling.runtime.documents import JsonObject, JsonValue, canonical_json
 from tokenling.runtime.errors import GenerationRefused
 from tokenling.runtime.lane import Lane, check_plan, generation_of, open_lane
 from tokenling.runtime.plan import DecodePlan
-from tokenling.runtime.receipts import TurnReceipt, claims, ids_sha256, parse_owner_receipt, sha256
+from tokenling.runtime.receipts import TurnReceipt, claims, ids_sha256, parse_owner_receipt, processor_features, sha256
 from tokenling.runtime.requests import request_json
 from tokenling.runtime.sampling import could_choose
 from tokenling.runtime.steps import Steps
@@ -68,8 +68,18 @@ def _run_again(receipt: TurnReceipt, lane: Lane) -> Verdict:
     parted = _replay(plan, writer, lane, receipt)
     if parted is not None:
         return parted
-    unlike = _first_unlike(receipt.fields, claims(plan, generation_of(writer, 0, 0), receipt.request))
+    unlike = _first_unlike(receipt.fields, _claims_here(plan, writer, lane, receipt))
     return Verdict("different", unlike) if unlike else Verdict("identical")
+
+
+def _claims_here(plan: DecodePlan, writer: Writer, lane: Lane, receipt: TurnReceipt) -> JsonObject:
+    """What the replay claims. Near ties are compared only where logits must agree to the bit: elsewhere rounding may
+    move a draw over the border of being near while every token stays."""
+    found = claims(plan, generation_of(writer, 0, 0), receipt.request)
+    like_here = {"ortVersion": lane.brain.ort_version, "processor": list(processor_features())}
+    if _first_unlike(receipt.fields, like_here):
+        found.pop("nearTies")
+    return found
 
 
 def _asked(plan: DecodePlan, receipt: TurnReceipt) -> JsonObject:

@@ -1,0 +1,107 @@
+"""How a brain is made, step by step; each step reads and writes one work folder.
+
+python -m tools.train_brain corpus  WORK --owners 400 --days 6     corpus.jsonl, held_out.jsonl, corpus.json
+python -m tools.train_brain encode  WORK                           tokenizer.json, training.npz, held_out.npz
+python -m tools.train_brain train   WORK --steps 4000              checkpoint.pt, log.jsonl (resumes by itself)
+python -m tools.train_brain finish  WORK SOURCE --id sprout-0      the source that tools.export_brain reads
+"""
+
+import argparse
+import json
+from dataclasses import fields
+from pathlib import Path
+
+WORK_HELP = "the work folder"
+
+
+def main() -> None:
+    """Runs one step."""
+    parser = argparse.ArgumentParser(
+        prog="tools.train_brain", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    steps = parser.add_subparsers(required=True)
+    add_corpus(steps.add_parser("corpus", help="live simulated days and write them down"))
+    add_encode(steps.add_parser("encode", help="train the tokenizer, encode the examples"))
+    add_train(steps.add_parser("train", help="train, or go on training"))
+    add_finish(steps.add_parser("finish", help="write the fp16 source"))
+    chosen = parser.parse_args()
+    chosen.run(chosen)
+
+
+def add_corpus(step: argparse.ArgumentParser) -> None:
+    """The corpus step."""
+    step.add_argument("work", type=Path, help=WORK_HELP)
+    step.add_argument("--owners", type=int, default=400, help="how many owners live with a pet each")
+    step.add_argument("--days", type=int, default=6, help="days each of them lives")
+    step.add_argument("--seed", type=int, default=1)
+    step.set_defaults(run=run_corpus)
+
+
+def add_encode(step: argparse.ArgumentParser) -> None:
+    """The encode step."""
+    step.add_argument("work", type=Path, help=WORK_HELP)
+    step.add_argument("--vocab", type=int, default=2048)
+    step.add_argument("--length", type=int, default=448, help="ids of a tree at most")
+    step.add_argument("--tokenizer", type=Path, help="take this tokenizer instead of training one")
+    step.set_defaults(run=run_encode)
+
+
+def add_train(step: argparse.ArgumentParser) -> None:
+    """The train step: every number of the recipe is an option."""
+    from tools.train_brain.recipe import Recipe
+
+    step.add_argument("work", type=Path, help=WORK_HELP)
+    for number in fields(Recipe):
+        kind = float if number.name == "rate" else int
+        step.add_argument("--" + number.name.replace("_", "-"), type=kind, default=number.default)
+    step.add_argument("--layers", type=int, default=6)
+    step.set_defaults(run=run_train)
+
+
+def add_finish(step: argparse.ArgumentParser) -> None:
+    """The finish step."""
+    step.add_argument("work", type=Path, help=WORK_HELP)
+    step.add_argument("source", type=Path, help="the folder that tools.export_brain reads")
+    step.add_argument("--id", required=True)
+    step.add_argument("--succeeds", nargs="*", default=[])
+    step.set_defaults(run=run_finish)
+
+
+def run_corpus(chosen: argparse.Namespace) -> None:
+    """corpus.jsonl and held_out.jsonl of the work folder are written anew."""
+    from tools.train_brain.corpus import write_corpus
+
+    facts = write_corpus(chosen.work, owners=chosen.owners, days=chosen.days, seed=chosen.seed)
+    print(json.dumps(facts, indent=2))
+
+
+def run_encode(chosen: argparse.Namespace) -> None:
+    """The tokenizer and both shards of the work folder are written anew."""
+    from tools.train_brain.encode import encode_corpus
+
+    print(encode_corpus(chosen.work, chosen.vocab, chosen.length, chosen.tokenizer))
+
+
+def run_train(chosen: argparse.Namespace) -> None:
+    """The run of the work folder goes on from its checkpoint, if there is one, to the recipe's end."""
+    from tools.train_brain.recipe import Recipe
+    from tools.train_brain.shape import Shape
+    from tools.train_brain.shards import load_shard
+    from tools.train_brain.train import Run, train
+
+    recipe = Recipe(**{number.name: getattr(chosen, number.name) for number in fields(Recipe)})
+    run = Run(chosen.work, Shape(num_hidden_layers=chosen.layers), recipe)
+    if run.checkpoint.exists():
+        run.resume()
+    train(run, load_shard(chosen.work / "training.npz"), load_shard(chosen.work / "held_out.npz"))
+
+
+def run_finish(chosen: argparse.Namespace) -> None:
+    """The source folder holds the run's weights in fp16 and its record; a loss plot lies in the work folder."""
+    from tools.train_brain.record import write_source
+
+    print(write_source(chosen.work, chosen.source, brain_id=chosen.id, succeeds=tuple(chosen.succeeds)))
+
+
+if __name__ == "__main__":
+    main()

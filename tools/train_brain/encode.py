@@ -1,0 +1,47 @@
+"""From the corpus files of a work folder to its tokenizer and shards."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools.train_brain.pieces import EARLIER, OWN, Example, grow_trees, reply_pieces
+from tools.train_brain.shards import make_shard
+from tools.train_brain.tokenizer import load_tokenizer, train_tokenizer
+
+TOKENIZER_EXAMPLES_MAX = 20_000
+"""Examples the tokenizer is trained on; merges no longer changed behind the first few thousand."""
+
+
+def read_examples(path: Path) -> Iterator[Example]:
+    """The examples of a corpus file."""
+    with path.open() as lines:
+        for line in lines:
+            fields = json.loads(line)
+            yield Example(fields["prompt"], fields["reply"], fields["mode"], fields["answers"], fields["fresh"])
+
+
+def tokenizer_texts(path: Path) -> Iterator[str]:
+    """What the tokenizer is trained on: every piece, the replies three times, for they are what is written."""
+    for number, example in enumerate(read_examples(path)):
+        if number == TOKENIZER_EXAMPLES_MAX:
+            return
+        yield example.prompt
+        for text, own in reply_pieces(example):
+            yield from [text] * (3 if own else 1)
+
+
+def encode_corpus(work: Path, vocab: int, length: int, tokenizer_file: Path | None) -> str:
+    """tokenizer.json, training.npz and held_out.npz of the folder; answers how large they are."""
+    made = tokenizer_file or work / "tokenizer.json"
+    if tokenizer_file is None:
+        train_tokenizer(tokenizer_texts(work / "corpus.jsonl"), vocab).save(str(made))
+    elif tokenizer_file != work / "tokenizer.json":
+        (work / "tokenizer.json").write_bytes(tokenizer_file.read_bytes())
+    tokenizer = load_tokenizer(work / "tokenizer.json")
+    told = []
+    for file, name in (("corpus.jsonl", "training"), ("held_out.jsonl", "held_out")):
+        shard = make_shard(grow_trees(read_examples(work / file), tokenizer, length))
+        shard.save(work / f"{name}.npz")
+        own, earlier = int((shard.kinds == OWN).sum()), int((shard.kinds == EARLIER).sum())
+        told.append(f"{name}: {len(shard)} trees, {len(shard.ids)} text tokens, {own} own, {earlier} earlier")
+    return "\n".join(told)

@@ -1,0 +1,168 @@
+"""Who lives with the pet: kinds of owners, what they say, and how they type it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tools.train_brain.phrases import Chance, expand, held_out
+from tools.train_brain.writer.book import invented_word, phrases_of, words_of
+
+SLOTS = ("thing", "noun", "dish", "animal", "job", "month", "home", "instrument", "spot", "snack")
+INVENTED_PERCENT = 12
+
+KINDS: Mapping[str, Mapping[str, float]] = {
+    "chatty": {},
+    "caring": {"how_are_you": 3, "ask_hungry": 3, "ask_sleepy": 2, "ask_clean": 2, "ask_warm": 2, "love": 2},
+    "playful": {"play": 4, "joke": 3, "dance": 3, "sing": 2, "laugh": 2, "scared": 2},
+    "sad": {"sad": 5, "worried": 3, "tired_owner": 2, "ill": 2, "thanks": 2},
+    "rude": {"insult": 6, "vile": 4, "sorry": 2, "gibberish": 2},
+    "curious": {
+        "weather": 3,
+        "time": 3,
+        "what_are_you": 2,
+        "cannot_know": 3,
+        "why": 2,
+        "favourite": 2,
+        "do_you_like": 2,
+    },
+    "teller": {
+        "tell_name": 3,
+        "tell_like": 4,
+        "tell_dislike": 2,
+        "tell_fact": 4,
+        "recall": 6,
+        "recall_any": 3,
+        "my_name": 3,
+    },
+}
+"""By kind, how many times likelier than usual some intents are."""
+USUAL: Mapping[str, float] = {
+    "greet": 2,
+    "how_are_you": 2.5,
+    "doing": 1.5,
+    "weather": 2.2,
+    "time": 2.2,
+    "play": 1.8,
+    "tell_like": 1.5,
+    "i_did": 2,
+    "do_you_like": 1.6,
+    "recall": 1.5,
+    "ask_hungry": 1.8,
+    "ask_sleepy": 1.5,
+    "favourite": 1.5,
+    "compliment": 1.3,
+    "love": 1.3,
+    "tell_name": 1.3,
+    "my_name": 1.2,
+    "sad": 1.4,
+    "place_go": 1.2,
+    "holiday": 0.5,
+    "ill": 0.6,
+    "angry_owner": 0.7,
+    "secret": 0.6,
+    "old": 0.7,
+    "care_comment": 0.4,
+    "about_you": 1.3,
+    "cool": 1.5,
+    "feed_text": 1.4,
+    "can_do": 1.2,
+}
+"""How often an intent comes up beside 1."""
+FOLLOWS: Mapping[str, float] = {
+    "yes": 3,
+    "no": 2,
+    "why": 2,
+    "happy_owner": 1.5,
+    "sad": 1,
+    "i_did": 1.5,
+    "laugh": 1,
+    "thanks": 1,
+}
+"""What an owner tends to say when the pet has just asked something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line of the owner's with what was meant: the writer knows, the brain must find out."""
+
+    text: str
+    intent: str
+    slots: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """`untried` owners speak the held-out phrases."""
+
+    kind: str
+    name: str
+    untried: bool
+    careless: bool
+
+    def says(self, chance: Chance, slots: Mapping[str, str], *, asked: bool) -> Said:
+        """A line of this owner's; `slots` are the words that the pet's life gives."""
+        intent = chance.weighted(dict(FOLLOWS)) if asked and chance.holds(35) else chance.weighted(self.weights())
+        phrase = self.phrase(intent, chance)
+        words = {**drawn_words(chance), **slots}
+        words["owner"] = self.name if intent == "tell_name" or chance.holds(30) else words["owner"]
+        text = self.typed(expand(phrase, chance, words), chance)
+        return Said(text, intent, words | ({"noun": told_thing(phrase, words)} if intent == "i_did" else {}))
+
+    def weights(self) -> dict[str, float]:
+        """How often this owner means what."""
+        own = KINDS[self.kind]
+        return {intent: USUAL.get(intent, 1.0) * own.get(intent, 1.0) for intent in phrases_of("said")}
+
+    def phrase(self, intent: str, chance: Chance) -> str:
+        """A phrase for an intent from this owner's half of the book."""
+        options = phrases_of("said")[intent]
+        fitting = [phrase for phrase in options if held_out(phrase) == self.untried]
+        return chance.pick(fitting or options)
+
+    def typed(self, text: str, chance: Chance) -> str:
+        """As it comes out of this owner's fingers."""
+        if self.careless and chance.holds(35):
+            text = misspelt(text, chance)
+        style = chance.below(100)
+        if style < 40:
+            return text[:1].upper() + text[1:]
+        return text.upper() if style > 97 else text
+
+
+def make_owner(number: int, seed: int, *, untried: bool) -> Owner:
+    """The owner of that number."""
+    chance = Chance("owner", seed, number, untried)
+    name = invented_word(chance).capitalize() if chance.holds(INVENTED_PERCENT) else chance.pick(words_of("owner"))
+    return Owner(chance.pick(tuple(KINDS)), name, untried, chance.holds(30))
+
+
+def drawn_words(chance: Chance) -> dict[str, str]:
+    """A word for every open slot; now and then one that no list holds."""
+    words = {slot: chance.pick(words_of(slot)) for slot in SLOTS}
+    for slot in ("thing", "noun"):
+        if chance.holds(INVENTED_PERCENT):
+            words[slot] = invented_word(chance)
+    words["owner"] = chance.pick(words_of("owner"))
+    return words | {"smile": ":)", "frown": ":("}
+
+
+def told_thing(phrase: str, words: Mapping[str, str]) -> str:
+    """What a told deed was about, as a sentence takes it: `a fox`, `pancakes`, `the park`."""
+    if "<dish>" in phrase:
+        return words["dish"]
+    return f"the {words['spot']}" if "<spot>" in phrase else f"a {words['noun']}"
+
+
+def misspelt(text: str, chance: Chance) -> str:
+    """One slip: a letter lost, doubled or swapped, or no apostrophes."""
+    if len(text) < 4:
+        return text
+    at = 1 + chance.below(len(text) - 2)
+    match chance.below(4):
+        case 0:
+            return text[:at] + text[at + 1 :]
+        case 1:
+            return text[:at] + text[at] + text[at:]
+        case 2:
+            return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
+        case _:
+            return text.replace("'", "")

@@ -1,0 +1,176 @@
+"""The training loop: a stable rate, then a decay to zero, resumable at every checkpoint.
+
+The rate follows warm-up, stable, decay: the stable part may be prolonged (`--steps`) and resumed without knowing the
+end beforehand; the decay's last part runs with `FakeQuant`, so that the shipped int4 is what was trained.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import TextIO
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - the name that every PyTorch text uses
+from torch import Tensor
+from tqdm import tqdm
+
+from tools.train_brain.fake_quant import FakeQuant
+from tools.train_brain.model import Places, Weights, fresh_weights, hidden_states, logits_of, rotary_table
+from tools.train_brain.optimizer import Muon
+from tools.train_brain.pieces import EARLIER, GIVEN, OWN
+from tools.train_brain.recipe import Recipe
+from tools.train_brain.shape import Shape
+from tools.train_brain.shards import Batch, Shard, batches
+
+PROMPT_SHARE = 0.15
+"""The share of prompt positions that are learned too: chat lines teach words, at a seventh of their cost."""
+PROMPT_WEIGHT = 0.25
+"""What such a position counts beside one of the reply."""
+EARLIER_WEIGHT = 0.4
+"""What a position in an earlier reply of the pet's counts: learned for free, but the body may have moved since."""
+VALIDATION_BATCHES_MAX = 24
+"""Held-out batches looked at between training steps."""
+
+
+class Run:
+    """A training run in a directory: checkpoint.pt, log.jsonl, and at the end weights that the export reads."""
+
+    def __init__(self, folder: Path, shape: Shape, recipe: Recipe) -> None:
+        self.folder, self.shape, self.recipe = folder, shape, recipe
+        torch.set_num_threads(recipe.threads)
+        self.weights: Weights = fresh_weights(shape, recipe.seed)
+        for weight in self.weights.values():
+            weight.requires_grad_()
+        inner = {name: w for name, w in self.weights.items() if w.dim() == 2 and "embed" not in name}
+        self.muon = Muon(list(inner.values()))
+        outer = [w for name, w in self.weights.items() if name not in inner]
+        self.adam = torch.optim.AdamW(outer, lr=recipe.rate, betas=(0.9, 0.95), weight_decay=0.01)
+        self.cos, self.sin = rotary_table(shape, shape.max_position_embeddings)
+        self.fake_quant = FakeQuant()
+        self.step = self.epoch = self.batch = 0
+        """Updates made; the epoch, and the batches of it that were taken."""
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where the run stands is kept here."""
+        return self.folder / "checkpoint.pt"
+
+    def save(self) -> None:
+        """The checkpoint is replaced whole: a run that is killed while saving resumes from the one before."""
+        state = {
+            "at": [self.step, self.epoch, self.batch],
+            "shape": asdict(self.shape),
+            "recipe": asdict(self.recipe),
+            "weights": self.weights,
+            "muon": self.muon.buffers,
+            "adam": self.adam.state_dict(),
+        }
+        fresh = self.checkpoint.with_suffix(".new")
+        torch.save(state, fresh)
+        fresh.replace(self.checkpoint)
+
+    def resume(self) -> None:
+        """Goes on where the checkpoint stands; the shape must be the same, the recipe may have grown."""
+        state = torch.load(self.checkpoint, weights_only=True)
+        if state["shape"] != asdict(self.shape):
+            raise ValueError(f"checkpoint has shape {state['shape']}, expected {asdict(self.shape)}")
+        with torch.no_grad():
+            for name, weight in self.weights.items():
+                weight.copy_(state["weights"][name])
+            for buffer, kept in zip(self.muon.buffers, state["muon"], strict=True):
+                buffer.copy_(kept)
+        self.adam.load_state_dict(state["adam"])
+        self.step, self.epoch, self.batch = state["at"]
+
+    def loss(self, weights: Weights, batch: Batch, *, with_prompt: bool) -> Tensor:
+        """Mean loss of the learned positions, and of a share of the prompt's if asked for."""
+        ids = torch.from_numpy(batch.ids)  # (B, T)
+        kinds = torch.from_numpy(batch.kinds[:, 1:])  # (B, T-1): what the next id is
+        counts = (kinds == OWN).float()
+        if with_prompt:
+            counts[kinds == EARLIER] = EARLIER_WEIGHT
+            chance = torch.Generator().manual_seed(self.recipe.seed * 1_000_003 + self.step)
+            drawn = torch.rand(counts.shape, generator=chance) < PROMPT_SHARE
+            counts = torch.where((kinds == GIVEN) & drawn, PROMPT_WEIGHT, counts)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            hidden = hidden_states(self.shape, weights, ids[:, :-1], self.places(batch))  # (B, T-1, D)
+            chosen = counts > 0
+            logits = logits_of(weights, hidden[chosen])  # (N, V)
+        losses = F.cross_entropy(logits.float(), ids[:, 1:][chosen], reduction="none")  # (N,)
+        return (losses * counts[chosen]).sum() / counts[chosen].sum()
+
+    def places(self, batch: Batch) -> Places:
+        """Positions and sight of all but the last ids."""
+        positions = torch.from_numpy(batch.positions[:, :-1])
+        seen = torch.from_numpy(batch.seen()[:, None, :-1, :-1])
+        return Places(self.cos[positions][:, None], self.sin[positions][:, None], seen)
+
+    def train_step(self, batch: Batch) -> float:
+        """One update; returns the loss before it."""
+        rate = self.recipe.rate_at(self.step)
+        rounded = self.step >= self.recipe.steps - self.recipe.quantized_steps
+        weights = self.fake_quant(self.weights) if rounded else self.weights
+        loss = self.loss(weights, batch, with_prompt=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.weights.values(), 1.0)
+        self.muon.step(rate)
+        self.adam.param_groups[0]["lr"] = rate
+        self.adam.step()
+        for weight in self.weights.values():
+            weight.grad = None
+        self.step += 1
+        return float(loss.detach())
+
+    def validate(self, shard: Shard) -> float:
+        """The mean reply loss over held-out batches, always the same ones."""
+        total, seen = 0.0, 0
+        with torch.no_grad():
+            for batch in batches(shard, self.recipe.batch_tokens, seed=0):
+                total += float(self.loss(self.weights, batch, with_prompt=False))
+                seen += 1
+                if seen == VALIDATION_BATCHES_MAX:
+                    break
+        return total / max(1, seen)
+
+
+def train(run: Run, training: Shard, held_out: Shard) -> None:
+    """Steps until the recipe's end, with a progress bar, a log line now and then, and checkpoints."""
+    started = time.monotonic()
+    bar = tqdm(total=run.recipe.steps, initial=run.step, unit="step", smoothing=0.05)
+    with (run.folder / "log.jsonl").open("a") as log:
+        for batch in batches_from(run, training):
+            loss = run.train_step(batch)
+            bar.update()
+            bar.set_postfix(loss=f"{loss:.3f}")
+            note(run, log, loss, held_out, time.monotonic() - started)
+    bar.close()
+    run.save()
+
+
+def batches_from(run: Run, training: Shard) -> Iterator[Batch]:
+    """The batches that `run` has not seen, epoch after epoch, until its recipe's last step."""
+    while True:
+        seed = run.recipe.seed * 1000 + run.epoch
+        for batch in islice(batches(training, run.recipe.batch_tokens, seed), run.batch, None):
+            if run.step >= run.recipe.steps:
+                return
+            run.batch += 1
+            yield batch
+        run.epoch, run.batch = run.epoch + 1, 0
+
+
+def note(run: Run, log: TextIO, loss: float, held_out: Shard, seconds: float) -> None:
+    """A log line each ten steps, a validation and a checkpoint when they are due."""
+    line: dict[str, float] = {}
+    if run.step % 10 == 0:
+        line = {"step": run.step, "loss": round(loss, 4), "seconds": round(seconds, 1)}
+    if run.step % run.recipe.validate_steps == 0:
+        line |= {"step": run.step, "held_out": round(run.validate(held_out), 4)}
+    if line:
+        log.write(json.dumps(line) + "\n")
+        log.flush()
+    if run.step % run.recipe.checkpoint_steps == 0:
+        run.save()

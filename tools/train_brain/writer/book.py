@@ -1,0 +1,49 @@
+"""The phrase files: sections in brackets, one phrase a line, `#` for a remark."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from tools.train_brain.phrases import Chance, expand
+
+HERE = Path(__file__).parent
+FILES = ("said", "answers", "feelings", "deeds", "skies", "words")
+
+
+@lru_cache(maxsize=len(FILES))
+def phrases_of(file: str) -> Mapping[str, tuple[str, ...]]:
+    """The sections of one phrase file. `ValueError` names the line that no section holds, or a section met twice."""
+    sections: dict[str, list[str]] = {}
+    here: list[str] | None = None
+    for number, line in enumerate((HERE / f"{file}.txt").read_text().splitlines(), start=1):
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("[") and line.endswith("]"):
+            if line[1:-1] in sections:
+                raise ValueError(f"{file}.txt line {number}: section {line} was there before")
+            here = sections[line[1:-1]] = []
+        elif here is None:
+            raise ValueError(f"{file}.txt line {number}: expected a [section] first, found {line!r}")
+        else:
+            here.append(line)
+    return {name: tuple(lines) for name, lines in sections.items()}
+
+
+def say(file: str, section: str, chance: Chance, slots: Mapping[str, str]) -> str:
+    """One phrase of a section, with its choices made."""
+    return expand(chance.pick(phrases_of(file)[section]), chance, slots)
+
+
+@lru_cache(maxsize=64)
+def words_of(kind: str) -> tuple[str, ...]:
+    """The words that fill a slot."""
+    return tuple(word.strip() for line in phrases_of("words")[kind] for word in line.split(","))
+
+
+CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
+
+
+def invented_word(chance: Chance) -> str:
+    """A word that no list holds: what the owner names must be heard, not guessed."""
+    count = 2 + chance.below(2)
+    return "".join(chance.pick(CONSONANTS) + chance.pick(VOWELS) for _ in range(count))
