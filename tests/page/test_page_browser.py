@@ -292,10 +292,29 @@ def test_a_host_that_is_killed_and_comes_back_finds_the_page_waiting(owner, home
     owner.say("are you there?")
     expect(owner.page.locator(".line.pending")).to_be_visible()
     home.start()
-    owner.page.get_by_role("button", name="Try now").click()
     living(owner)
     heard(owner)
     assert owner.page.locator(".line.mine .said", has_text="are you there?").count() == 1
+
+
+def test_the_retry_button_asks_at_once(guest):
+    guest.meet()
+    living(guest)
+    tries = []
+
+    def silent(route):
+        tries.append(time.monotonic())
+        return route.abort()
+
+    guest.page.route("**/api/pets/*", silent)
+    guest.page.route(re.compile(r"/api/pets/.*wait="), silent)
+    guest.page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
+    # pauses have grown to 4 s by the sixth try
+    eventually(guest, lambda: len(tries) >= 6, within_s=30)
+    before, asked_at = len(tries), time.monotonic()
+    guest.page.get_by_role("button", name="Try now").click()
+    eventually(guest, lambda: len(tries) > before)
+    assert tries[before] - asked_at < 1.0
 
 
 def test_a_page_opened_while_the_host_is_down_shows_the_browsers_copy(owner, home, browser):
@@ -433,6 +452,43 @@ def test_a_file_that_is_no_save_is_refused_plainly(owner, home, content, told):
     )
     expect(owner.page.get_by_role("alert")).to_contain_text(told)
     assert home.pets() == []
+
+
+def test_a_save_that_the_host_refuses_can_be_given_up(owner, home):
+    content = json.dumps({"v": 2, "name": "Nobody"}).encode()
+    owner.page.locator("[data-import]").set_input_files(
+        {"name": "x.json", "mimeType": "application/json", "buffer": content}
+    )
+    expect(owner.page.get_by_role("alert")).to_contain_text("The host refused this save.")
+    owner.page.get_by_role("button", name="Cancel").click()
+    expect(owner.page.get_by_role("button", name="Say hello")).to_be_visible()
+    eventually(owner, lambda: owner.records()["remote"]["pets"] == {})
+    assert home.pets() == []
+
+
+def test_a_quarantined_pet_is_shown_with_its_fault_and_can_be_kept_as_a_file(guest):
+    def quarantine(route):
+        if route.request.method != "GET":
+            return route.fallback()
+        answer = route.fetch(url=route.request.url.split("?")[0])
+        view = answer.json() if answer.status == 200 else None
+        if view is None:
+            return route.fulfill(response=answer)
+        broken = {**view, "status": "quarantined", "error": "ZeroDivisionError\n  life.py:7 advance"}
+        return route.fulfill(status=200, json=broken, headers={"ETag": answer.headers["etag"]})
+
+    guest.meet()
+    living(guest)
+    guest.context.route(re.compile(r"/api/pets/[^/]+$"), quarantine)
+    guest.reopen()
+    banner = guest.page.locator("[data-banner=quarantined]")
+    expect(banner).to_contain_text("(ZeroDivisionError)")
+    expect(banner).not_to_contain_text("life.py")
+    expect(guest.page.get_by_role("button", name="Wash")).to_be_disabled()
+    settings(guest)
+    with guest.page.expect_download() as downloading:
+        guest.page.get_by_role("button", name="Keep a file").click()
+    assert downloading.value.suggested_filename.endswith(".tokenling.json")
 
 
 def test_deleting_asks_for_the_name_and_removes_everything(owner, home):
@@ -576,6 +632,27 @@ def ask(owner, name, call, *args):
 
 def stamp(epoch, revision, at_ms):
     return {"epoch": epoch, "revision": revision, "atMs": at_ms}
+
+
+ADDRESSES = {
+    "https://pets.example/": True,
+    "http://127.0.0.1:8460/": True,
+    "http://127.1.2.3/": True,
+    "http://localhost:8460/": True,
+    "http://[::1]:8460/": True,
+    "http://192.168.0.7:8460/": False,
+    "http://127.0.0.1.evil.example/": False,
+    "http://localhost.evil.example/": False,
+    "file:///tmp/index.html": False,
+}
+
+
+def test_a_key_travels_over_https_or_inside_this_machine_only(guest):
+    judge = """async (urls) => {
+      const { isPrivate } = await import("/app/api.js");
+      return Object.fromEntries(urls.map((url) => [url, isPrivate(new URL(url))]));
+    }"""
+    assert guest.page.evaluate(judge, list(ADDRESSES)) == ADDRESSES
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,12 @@ export function newUuid() {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
+/** Whether a key may travel to this address: https, or plain http that never leaves this machine. */
+export function isPrivate({ protocol, hostname }) {
+  const loopback = hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
+  return protocol === "https:" || (protocol === "http:" && loopback);
+}
+
 /** The host of one pet: its address, its id and its key. */
 export class PetHost {
   constructor({ host, id, key }) {

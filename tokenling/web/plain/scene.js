@@ -334,8 +334,8 @@ function face({ eyes, gap, scale }) {
     pair("shut", (x) => svg("path", { d: `M${x - 7} 0 Q${x} 6 ${x + 7} 0` })),
     pair("tired", (x) =>
       svg("g", {},
-        svg("ellipse", { cx: x, cy: 2, rx: 6, ry: 5 }),
-        svg("path", { d: `M${x - 8} -3 H${x + 8}` }),
+        svg("ellipse", { cx: x, cy: 3, rx: 5, ry: 3.6 }),
+        svg("path", { d: `M${x - 7} 1 Q${x} -4 ${x + 7} 1` }),
       ),
     ),
     svg("path", { class: "mouth smile", d: "M-9 12 Q0 21 9 12" }),

@@ -262,7 +262,7 @@ const TABLE = {
   "import.why.shape": "it does not look like a save",
 
   "parked.text": "{name}'s life is paused.",
-  "quarantined.text": "{name}'s own rules hit a fault, so the host stopped it, unharmed. You can read it, keep a file, or delete it.",
+  "quarantined.text": "{name}'s own rules hit a fault, so the host stopped it, unharmed ({error}). You can read it, keep a file, or delete it.",
 
   "banners.label": "Notices",
   "link.live": "Live",
@@ -296,6 +296,8 @@ const TABLE = {
   "problem.id_taken": "The host knows another pet under this id. Cancel and try again.",
   "problem.pet_deleted": "This pet was deleted at the host.",
   "problem.invalid_command": "The pet cannot do that now.",
+  "problem.invalid_envelope": "The host does not take that. Another name may help.",
+  "problem.plain_http": "This page was sent over plain http from another machine, where others could read your pet's key. Open it over https.",
   "problem.invalid_save": "The host refused this save.",
   "problem.not_found": "The host does not know this pet.",
   "problem.operation_reused": "The host had something else under that number. Please do that again.",
