@@ -1,6 +1,7 @@
 """`python odd_home.py FAULT STATE`: a preview with one planted oddity, for what good brains and pets never show."""
 
 import os
+import socket
 import sys
 import threading
 from dataclasses import replace
@@ -57,7 +58,34 @@ def next_brain():
     return load
 
 
+def lost_port():
+    """While the brain loads, another program listens on the port that is bound already."""
+
+    def load(settings):
+        held = [name for name in map(local_address, range(3, 64)) if name is not None]
+        other = socket.socket()
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(held[0])
+        other.listen()
+        OTHERS.append(other)
+        return load_brain(settings)
+
+    return load
+
+
+def local_address(descriptor):
+    """The loopback address that a descriptor is bound to, or None."""
+    try:
+        with socket.socket(fileno=os.dup(descriptor)) as found:
+            name = found.getsockname()
+    except OSError:
+        return None
+    return name if isinstance(name, tuple) and name[0] == "127.0.0.1" else None
+
+
+OTHERS = []
 FAULTS = {
+    "lost-port": lost_port,
     "next-brain": next_brain,
     "broken-rules": broken_rules,
     "slow-brain": slow_brain,
@@ -65,4 +93,11 @@ FAULTS = {
 }
 
 if __name__ == "__main__":
-    run_preview(FAULTS[sys.argv[1]](), port=0, state=Path(sys.argv[2]), open_page=False, check=False, log_level="debug")
+    run_preview(
+        FAULTS[sys.argv[1]](),
+        port=0,
+        state=Path(sys.argv[2]),
+        open_page=False,
+        check="--check" in sys.argv,
+        log_level="debug",
+    )

@@ -36,6 +36,9 @@ def test_pets_follow_to_the_brain_that_succeeds_theirs_and_a_backup_is_kept(move
     state, owner = moved_in
     before = owner.revision
     environ = next_brain(tmp_path / "next", id="sprout-next", succeeds=[brain_id])
+    with HomeProcess(ODD, "next-brain", str(state), "--check", state=state, environ=environ, must_start=False) as check:
+        assert check.process.wait(timeout=30) == 0
+        assert list(state.glob("*before-rebrain*")) == [], "a check changes nothing"
     with HomeProcess(ODD, "next-brain", str(state), state=state, environ=environ) as home:
         view = owner.move_to(home).view()
         assert ("active", "sprout-next") == (view["status"], view["save"]["hosting"]["brainId"])
