@@ -18,10 +18,11 @@ from host_pets.house import (
     new_save,
     open_house,
 )
-from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, WallClockRefused
+from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, UnfitName, WallClockRefused
 from tokenling.host.errors import ApiError
-from tokenling.host.pets import Pets
+from tokenling.host.pets import LARGE_SAVE_BYTES, Pets, PetsSettings
 from tokenling.protocol import PREPARED_KEPT_MS, Status, Tombstone
+from tokenling.runtime import PROMPT_VERSION_UNKNOWN
 from tokenling.store import StaleWrite, open_store
 
 STROKE = {"kind": "care", "action": "stroke"}
@@ -225,6 +226,45 @@ async def test_a_client_that_goes_away_leaves_nothing_or_a_whole_commit(tmp_path
             assert found is not None or (await owner.command(STROKE, operation_id=operation_id))["replayed"] is False
 
 
+async def test_what_a_client_said_before_it_went_away_is_answered_all_the_same(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await Owner(house).move_in(new_save(house.wall, chatter=0))
+        await house.settle()
+        carry_out, client = house.store.carry_out, trio.CancelScope()
+
+        async def go_away_while_it_is_committed(pet_id, effects) -> None:
+            client.cancel()
+            await carry_out(pet_id, effects)
+            await trio.lowlevel.checkpoint()
+
+        house.store.carry_out = go_away_while_it_is_committed  # type: ignore[method-assign]
+        with client:
+            await owner.say("hello")
+        assert client.cancel_called
+        with trio.fail_after(5):
+            await house.pets.executor.quiet()
+        assert ["owner", "pet"] == [line["who"] for line in (await owner.see())["save"]["chat"]]
+
+
+async def test_a_command_that_waited_while_the_key_was_changed_is_refused(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await Owner(house).move_in()
+        await house.settle()
+        outcome = []
+
+        async def say_with_the_old_key() -> None:
+            outcome.append(await refused("not_found", owner.say("hello")))
+
+        async with trio.open_nursery() as nursery:
+            with house.pets.dispatch.visit(owner.pet_id) as pet:
+                async with pet.lock:
+                    nursery.start_soon(owner.change_key, hashlib.sha256(b"new").digest())
+                    await trio.testing.wait_all_tasks_blocked(0.01)
+                    nursery.start_soon(say_with_the_old_key)
+                    await trio.testing.wait_all_tasks_blocked(0.01)
+        assert 1 == len(outcome)
+
+
 async def test_a_changed_key_locks_the_old_one_out_and_its_polls(tmp_path: Path) -> None:
     async with open_house(tmp_path) as house:
         owner = await Owner(house).move_in()
@@ -328,6 +368,39 @@ async def test_a_wrong_save_is_refused_with_the_path_of_its_first_wrong_field(tm
         await owner.prepare(new_save(house.wall))
         await refused("invalid_save", owner.activate(b"[]"))
         assert Status.PREPARED is (await owner.stored()).status
+
+
+async def test_a_save_grown_large_moves_in_whole_and_a_wrong_one_is_refused(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        chat = [{"who": "owner", "text": "ä" * 400, "atMs": house.wall()} for _ in range(200)]
+        save = new_save(house.wall, chat=chat, chatter=0)
+        assert len(save) > LARGE_SAVE_BYTES
+        owner = Owner(house)
+        error = await refused("invalid_save", owner.prepare(save[:-1]))
+        assert "" == error.fields["path"]
+        await owner.move_in(save)
+        assert chat == (await owner.see())["save"]["chat"]
+
+
+async def test_a_brain_that_does_not_say_its_prompts_is_taken_at_the_operators_word(tmp_path: Path) -> None:
+    async with open_house(tmp_path, brain=ScriptedBrain(prompt_version=PROMPT_VERSION_UNKNOWN)) as house:
+        assert house.pets.health().ready
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ({"brain_id": "b" * 65}, "brainId"),
+        ({"brain_id": "ümlaut"}, "brainId"),
+        ({"weather_seed": "a\nb"}, "weatherSeed"),
+    ],
+)
+async def test_a_name_that_no_save_could_hold_refuses_the_start(tmp_path: Path, names, told: str) -> None:
+    brain = ScriptedBrain(brain_id=names.get("brain_id", BRAIN_ID))
+    settings = PetsSettings(weather_seed=names.get("weather_seed"))
+    async with open_store(tmp_path / "pets.sqlite", now_ms=Wall()()) as store:
+        with pytest.raises(UnfitName, match=told):
+            await Pets(store, [brain], now_ms=Wall(), settings=settings).start()
 
 
 async def test_a_prompt_version_that_the_engine_does_not_build_is_refused_at_start(tmp_path: Path) -> None:

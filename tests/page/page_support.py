@@ -141,4 +141,6 @@ class Owner:
         return sent
 
     def close(self):
+        for page in self.context.pages:
+            page.unroute_all(behavior="ignoreErrors")
         self.context.close()

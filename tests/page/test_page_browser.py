@@ -23,11 +23,12 @@ def heard(owner, text="i heard you."):
     return expect(owner.page.locator(".line:not(.mine) .said").last).to_have_text(text)
 
 
-def eventually(is_so, within_s=15.0):
+def eventually(visitor, is_so, within_s=15.0):
+    """Waits inside the browser's own loop: routes and events are served meanwhile."""
     deadline = time.monotonic() + within_s
     while not is_so():
         assert time.monotonic() < deadline, "it did not become so"
-        time.sleep(0.05)
+        visitor.page.wait_for_timeout(50)
 
 
 # --- meeting ------------------------------------------------------------------------------------------------------
@@ -123,14 +124,33 @@ def test_a_prepared_pet_can_be_given_up_and_leaves_nothing_behind(owner, home):
     expect(owner.page.get_by_label("Name")).to_be_visible()
     owner.reopen()
     expect(owner.page.get_by_label("Name")).to_be_visible()
-    eventually(lambda: owner.records()["remote"]["pets"] == {})
+    eventually(owner, lambda: owner.records()["remote"]["pets"] == {})
     assert home.pets() == []
 
 
-def test_a_name_that_is_too_long_is_not_sent(owner, home):
-    owner.meet("x" * 25)
-    expect(owner.page.get_by_label("Name")).to_be_visible()
-    assert home.pets() == []
+@pytest.mark.parametrize("letter", ["x", "\N{HATCHING CHICK}"])
+def test_a_name_is_cut_at_what_the_engine_takes(guest, letter):
+    guest.meet(letter * 25)
+    living(guest, letter * (24 // len(letter.encode("utf-16-le")) * 2))
+
+
+def test_a_host_that_wants_a_code_gets_it_and_the_code_is_kept_nowhere(owner, home):
+    def guard(route):
+        code = json.loads(route.request.post_data).get("enrolCode")
+        refusal = {None: "enrol_required", "open": None}.get(code, "enrol_wrong")
+        return route.fulfill(status=403, json={"code": refusal}) if refusal else route.fallback()
+
+    owner.page.route("**/api/pets", guard)
+    owner.meet()
+    expect(owner.page.get_by_role("alert")).to_contain_text("asks for a code")
+    for code in ("closed", "open"):
+        owner.page.get_by_label("Enrol code").fill(code)
+        owner.page.get_by_role("button", name="Try again").click()
+        if code == "closed":
+            expect(owner.page.get_by_role("alert")).to_contain_text("not this host's code")
+    living(owner)
+    assert home.pets() == ["active"]
+    assert "enrol" not in json.dumps(owner.records())
 
 
 # --- talking --------------------------------------------------------------------------------------------------------
@@ -175,7 +195,7 @@ def test_a_stale_epoch_is_explained_and_the_words_are_given_back(owner, home):
     living(owner)
     entry = owner.entry()
     owner.page.route("**/api/pets/*", lambda route: route.abort())
-    move_on(owner, home, entry)
+    move_on(owner, entry)
     owner.say("too late")
     expect(owner.page.locator("[data-banner=problem]")).to_contain_text("has moved")
     expect(owner.page.get_by_label("Say something to")).to_have_value("too late")
@@ -186,18 +206,78 @@ def test_a_stale_epoch_is_explained_and_the_words_are_given_back(owner, home):
     assert owner.page.locator(".line.mine .said", has_text="too late").count() == 1
 
 
-def move_on(owner, home, entry):
-    """Another device parks the pet and activates it again: the epoch is then one further."""
-    request = owner.context.request
+def transfer(owner, entry, device, **body):
+    """What another device of the same owner does."""
     url = f"{entry['host']}/api/pets/{entry['id']}/transfer"
     headers = {"Authorization": f"Bearer {entry['key']}"}
+    data = {"deviceId": device, "operationId": str(uuid.uuid4()), **body}
+    answer = owner.context.request.post(url, headers=headers, data=data)
+    assert answer.status == 200, answer.text()
+    return answer.json()
+
+
+def move_on(owner, entry):
+    """Another device parks the pet and activates it again: the epoch is then one further."""
     device = str(uuid.uuid4())
-    base = {"deviceId": device, "operationId": str(uuid.uuid4()), "epoch": entry["epoch"], "to": "local"}
-    parked = request.post(url, headers=headers, data=base)
-    assert parked.status == 200, parked.text()
-    record = parked.json()
-    again = {**base, "operationId": str(uuid.uuid4()), "epoch": record["epoch"], "to": "remote", "save": record["save"]}
-    assert request.post(url, headers=headers, data=again).status == 200
+    parked = transfer(owner, entry, device, to="local", epoch=entry["epoch"])
+    transfer(owner, entry, device, to="remote", epoch=parked["epoch"], save=parked["save"])
+
+
+def test_an_older_snapshot_is_ignored(guest):
+    old, served = [], []
+
+    def answer_old(route):
+        if not re.search(r"/api/pets/[^/]+$", route.request.url.split("?")[0]) or route.request.method != "GET":
+            return route.fallback()
+        if len(old) == 2:
+            served.append(route.request.url)
+            return route.fulfill(status=200, json=old[0], headers={"ETag": '"old"'})
+        answer = route.fetch()
+        if answer.status == 200 and not old:
+            old.append(answer.json())
+        return route.fulfill(response=answer)
+
+    guest.page.route("**/*", answer_old)
+    guest.meet()
+    living(guest)
+    guest.say("newer")
+    heard(guest)
+    old.append("from now on")
+    guest.page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
+    eventually(guest, lambda: len(served) >= 3)
+    heard(guest)
+    assert len(served) < 20, "ignored answers must not make the page ask faster"
+
+
+def test_a_hidden_page_holds_no_long_poll(guest):
+    guest.meet()
+    living(guest)
+    asked = []
+    guest.page.on("request", lambda request: asked.append(request.url) if "/api/pets/" in request.url else None)
+    guest.page.evaluate(HIDE)
+    eventually(guest, lambda: len(asked) >= 1)
+    assert [url for url in asked if "wait=" in url] == []
+    asked.clear()
+    guest.page.evaluate(HIDE.replace("true", "false"))
+    eventually(guest, lambda: any("wait=50" in url for url in asked))
+
+
+HIDE = """() => {
+  Object.defineProperty(document, "hidden", { value: true, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def test_two_tabs_show_the_same_life(guest):
+    guest.meet()
+    living(guest)
+    first = guest.page
+    guest.open()
+    living(guest)
+    guest.say("from the second tab")
+    heard(guest)
+    expect(first.locator(".line.mine .said", has_text="from the second tab")).to_have_count(1)
+    expect(first.locator(".line:not(.mine) .said").last).to_have_text("i heard you.")
 
 
 # --- the host goes away ---------------------------------------------------------------------------------------------
@@ -212,10 +292,29 @@ def test_a_host_that_is_killed_and_comes_back_finds_the_page_waiting(owner, home
     owner.say("are you there?")
     expect(owner.page.locator(".line.pending")).to_be_visible()
     home.start()
-    owner.page.get_by_role("button", name="Try now").click()
     living(owner)
     heard(owner)
     assert owner.page.locator(".line.mine .said", has_text="are you there?").count() == 1
+
+
+def test_the_retry_button_asks_at_once(guest):
+    guest.meet()
+    living(guest)
+    tries = []
+
+    def silent(route):
+        tries.append(time.monotonic())
+        return route.abort()
+
+    guest.page.route("**/api/pets/*", silent)
+    guest.page.route(re.compile(r"/api/pets/.*wait="), silent)
+    guest.page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
+    # pauses have grown to 4 s by the sixth try
+    eventually(guest, lambda: len(tries) >= 6, within_s=30)
+    before, asked_at = len(tries), time.monotonic()
+    guest.page.get_by_role("button", name="Try now").click()
+    eventually(guest, lambda: len(tries) > before)
+    assert tries[before] - asked_at < 1.0
 
 
 def test_a_page_opened_while_the_host_is_down_shows_the_browsers_copy(owner, home, browser):
@@ -288,6 +387,23 @@ def test_a_paused_pet_waits_and_lives_on(owner, home):
     assert home.pets() == ["active"]
 
 
+def test_a_pet_that_was_paused_for_another_device_is_taken_over_only_on_purpose(owner, home):
+    owner.meet()
+    living(owner)
+    entry = owner.entry()
+    transfer(owner, entry, str(uuid.uuid4()), to="local", epoch=entry["epoch"])
+    banner = owner.page.locator("[data-banner=parked]")
+    banner.get_by_role("button", name="Let it live on").click()
+    asking = owner.page.locator("[data-banner=move]")
+    expect(asking).to_contain_text("paused for another device")
+    assert home.pets() == ["parked"]
+    asking.get_by_role("button", name="Wake it from here all the same").click()
+    expect(asking).to_have_count(0)
+    expect(banner).to_have_count(0)
+    assert home.pets() == ["active"]
+    assert owner.entry()["intent"] is None
+
+
 def test_a_lost_park_answer_and_a_reload_park_once(owner, home):
     owner.meet()
     living(owner)
@@ -336,6 +452,43 @@ def test_a_file_that_is_no_save_is_refused_plainly(owner, home, content, told):
     )
     expect(owner.page.get_by_role("alert")).to_contain_text(told)
     assert home.pets() == []
+
+
+def test_a_save_that_the_host_refuses_can_be_given_up(owner, home):
+    content = json.dumps({"v": 2, "name": "Nobody"}).encode()
+    owner.page.locator("[data-import]").set_input_files(
+        {"name": "x.json", "mimeType": "application/json", "buffer": content}
+    )
+    expect(owner.page.get_by_role("alert")).to_contain_text("The host refused this save.")
+    owner.page.get_by_role("button", name="Cancel").click()
+    expect(owner.page.get_by_role("button", name="Say hello")).to_be_visible()
+    eventually(owner, lambda: owner.records()["remote"]["pets"] == {})
+    assert home.pets() == []
+
+
+def test_a_quarantined_pet_is_shown_with_its_fault_and_can_be_kept_as_a_file(guest):
+    def quarantine(route):
+        if route.request.method != "GET":
+            return route.fallback()
+        answer = route.fetch(url=route.request.url.split("?")[0])
+        view = answer.json() if answer.status == 200 else None
+        if view is None:
+            return route.fulfill(response=answer)
+        broken = {**view, "status": "quarantined", "error": "ZeroDivisionError\n  life.py:7 advance"}
+        return route.fulfill(status=200, json=broken, headers={"ETag": answer.headers["etag"]})
+
+    guest.meet()
+    living(guest)
+    guest.context.route(re.compile(r"/api/pets/[^/]+$"), quarantine)
+    guest.reopen()
+    banner = guest.page.locator("[data-banner=quarantined]")
+    expect(banner).to_contain_text("(ZeroDivisionError)")
+    expect(banner).not_to_contain_text("life.py")
+    expect(guest.page.get_by_role("button", name="Wash")).to_be_disabled()
+    settings(guest)
+    with guest.page.expect_download() as downloading:
+        guest.page.get_by_role("button", name="Keep a file").click()
+    assert downloading.value.suggested_filename.endswith(".tokenling.json")
 
 
 def test_deleting_asks_for_the_name_and_removes_everything(owner, home):
@@ -479,6 +632,27 @@ def ask(owner, name, call, *args):
 
 def stamp(epoch, revision, at_ms):
     return {"epoch": epoch, "revision": revision, "atMs": at_ms}
+
+
+ADDRESSES = {
+    "https://pets.example/": True,
+    "http://127.0.0.1:8460/": True,
+    "http://127.1.2.3/": True,
+    "http://localhost:8460/": True,
+    "http://[::1]:8460/": True,
+    "http://192.168.0.7:8460/": False,
+    "http://127.0.0.1.evil.example/": False,
+    "http://localhost.evil.example/": False,
+    "file:///tmp/index.html": False,
+}
+
+
+def test_a_key_travels_over_https_or_inside_this_machine_only(guest):
+    judge = """async (urls) => {
+      const { isPrivate } = await import("/app/api.js");
+      return Object.fromEntries(urls.map((url) => [url, isPrivate(new URL(url))]));
+    }"""
+    assert guest.page.evaluate(judge, list(ADDRESSES)) == ADDRESSES
 
 
 @pytest.mark.parametrize(

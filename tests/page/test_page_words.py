@@ -89,7 +89,7 @@ def test_the_bands_end_where_the_engines_words_end():
 
 def test_bounds_are_the_engines():
     assert bounds.TEXT_MAX == number("TEXT_MAX", source("talk.js"))
-    assert bounds.NAME_MAX == number("NAME_MAX", source("meet.js"))
+    assert bounds.NAME_MAX == number("NAME_MAX", source("items.js"))
     assert bounds.SAVE_BYTES_MAX == number("SAVE_BYTES_MAX", source("files.js"))
 
 

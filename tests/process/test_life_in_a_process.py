@@ -1,12 +1,11 @@
 """A scripted owner and a real `tokenling preview` with the shipped brain."""
 
 import json
-import time
 import uuid
 
 import httpx
 import pytest
-from saves import now_ms, quiet_save, save_with_an_idle_turn
+from saves import quiet_save
 
 from tokenling.cli.brain_files import shipped_brain_dir
 from tokenling.runtime import open_brain, verify
@@ -66,17 +65,6 @@ def test_what_is_said_to_the_pet_reaches_the_model(owner, brain_id):
     owner.say("look a purple umbrella")
     owner.await_reply()
     assert "purple umbrella" in json.dumps(owner.receipts()[-1]["request"])
-
-
-def test_a_pet_does_something_of_its_own_while_nobody_asks(owner, brain_id):
-    save, at_ms = save_with_an_idle_turn(brain_id, within_ms=75_000)
-    owner.adopt(save)
-    before = owner.view()["revision"]
-    time.sleep(max(0, at_ms - now_ms()) / 1000 + 4)  # no request of anyone's: there is nothing to wait on
-    assert len(owner.receipts()) == 1, "a turn ran before anyone looked"
-    view = owner.view()
-    assert view["revision"] > before
-    assert view["save"]["slotMs"] >= at_ms
 
 
 def test_a_repeated_operation_is_answered_alike_and_changes_nothing(owner, brain_id):

@@ -34,7 +34,7 @@ class Source:
 
 
 def load_source(folder: Path) -> Source:
-    """The source in a folder: brain-source.json, tokenizer.json, weights.safetensors. `ValueError` tells what is amiss."""
+    """The source in a folder of brain-source.json, tokenizer.json, weights.safetensors. `ValueError` on any flaw."""
     facts = json.loads((folder / "brain-source.json").read_bytes())
     source = Source(
         id=facts["id"],

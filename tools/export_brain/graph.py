@@ -15,6 +15,7 @@ one, and queries and keys turn together.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -92,16 +93,25 @@ def build_graph(shape: Shape, weights: Mapping[str, Array], precision: Precision
     graph = Graph()
     table = graph.matrix("table", weights["model.embed_tokens.weight"], TABLE_BITS[precision], axis=1)
     x = graph.node("Gather", [table, "input_ids"], "embedded", axis=0)  # (1, seq, D)
-    cos, sin, bias = add_positions(graph, shape)
+    places = add_positions(graph, shape)
     for layer in range(shape.num_hidden_layers):
-        x = add_layer(graph, shape, weights, layer, x, cos, sin, bias, BITS[precision])
+        x = add_layer(graph, shape, weights, layer=layer, x=x, places=places, bits=BITS[precision])
     x = add_norm(graph, x, weights["model.norm.weight"], shape.rms_norm_eps, "last_norm")
     head = graph.node("Transpose", [table], "head", perm=[1, 0])  # (D, V)
     graph.node("MatMul", [x, head], "logits")
     return assemble(graph, shape)
 
 
-def add_positions(graph: Graph, shape: Shape) -> tuple[str, str, str]:
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Names of what every layer needs of positions: cosines and signed sines (1, seq, E), and the mask's bias."""
+
+    cos: str
+    sin: str
+    bias: str
+
+
+def add_positions(graph: Graph, shape: Shape) -> Places:
     """Rotary cosines and signed sines (1, 1, seq, E), and what is added to the scores (1, 1, seq, total)."""
     half = np.arange(0, shape.head_dim, 2, dtype=np.float64) / shape.head_dim
     angles = np.outer(np.arange(shape.max_position_embeddings, dtype=np.float64), shape.rope_theta**-half)
@@ -111,7 +121,7 @@ def add_positions(graph: Graph, shape: Shape) -> tuple[str, str, str]:
         graph.node("Gather", [graph.constant(name, table), "position_ids"], name + ".seq", axis=1)
         for name, table in (("cos", cos), ("sin", sin))
     ]
-    return turned[0], turned[1], add_mask(graph)
+    return Places(turned[0], turned[1], add_mask(graph))
 
 
 def add_mask(graph: Graph) -> str:
@@ -145,11 +155,10 @@ def add_layer(
     graph: Graph,
     shape: Shape,
     weights: Mapping[str, Array],
+    *,
     layer: int,
     x: str,
-    cos: str,
-    sin: str,
-    bias: str,
+    places: Places,
     bits: int,
 ) -> str:
     """One block: attention and feed-forward, each behind its norm and added to what came."""
@@ -158,21 +167,23 @@ def add_layer(
     parts = [weights[f"{at}self_attn.{name}_proj.weight"] for name in "qkv"]
     joined = graph.matrix(to + ".qkv", np.concatenate(parts).T, bits, axis=0)
     fused = graph.node("MatMul", [even, joined], to + ".qkv_out")  # (1, seq, (H + 2K) E)
-    mixed = add_attention(graph, shape, layer, fused, cos, sin, bias)  # (1, seq, H E)
+    mixed = add_attention(graph, shape, layer, fused, places)  # (1, seq, H E)
     output = graph.matrix(to + ".out", weights[at + "self_attn.o_proj.weight"].T, bits, axis=0)
     x = graph.node("Add", [x, graph.node("MatMul", [mixed, output], to + ".out_out")], to + ".after_attention")
     even = add_norm(graph, x, weights[at + "post_attention_layernorm.weight"], shape.rms_norm_eps, to + ".norm2")
-    return graph.node("Add", [x, add_feed_forward(graph, shape, weights, at, to, even, bits)], to + ".after_mlp")
+    return graph.node(
+        "Add", [x, add_feed_forward(graph, shape, weights, at=at, to=to, even=even, bits=bits)], to + ".after_mlp"
+    )
 
 
-def add_attention(graph: Graph, shape: Shape, layer: int, fused: str, cos: str, sin: str, bias: str) -> str:
+def add_attention(graph: Graph, shape: Shape, layer: int, fused: str, places: Places) -> str:
     """Grouped-query attention with a growing cache, from the joined projections to (1, seq, H E)."""
     to, width = f"layer{layer}", shape.head_dim
     heads, kv_heads = shape.num_attention_heads, shape.num_key_value_heads
     apart = graph.node("Reshape", [fused, graph.integers([1, -1, heads + 2 * kv_heads, width])], to + ".apart")
     by_head = graph.node("Transpose", [apart], to + ".by_head", perm=[0, 2, 1, 3])  # (1, H + 2K, seq, E)
     graph.split(by_head, [to + ".qk", to + ".v"], [heads + kv_heads, kv_heads], axis=1)
-    turned = add_rotation(graph, to, cos, sin, width)
+    turned = add_rotation(graph, to, places, width)
     graph.split(turned, [to + ".q", to + ".k"], [heads, kv_heads], axis=1)
     past = f"past_key_values.{layer}."
     keys = graph.node("Concat", [past + "key", to + ".k"], f"present.{layer}.key", axis=2)  # (1, K, total, E)
@@ -185,24 +196,24 @@ def add_attention(graph: Graph, shape: Shape, layer: int, fused: str, cos: str, 
     v = graph.node("Unsqueeze", [values, axis], to + ".v_one")  # (1, K, 1, total, E)
     scores = graph.node("MatMul", [q, k], to + ".scores")  # (1, K, G, seq, total)
     scaled = graph.node("Mul", [scores, graph.scalar(width**-0.5)], to + ".scaled")
-    shares = graph.node("Softmax", [graph.node("Add", [scaled, bias], to + ".biased")], to + ".shares", axis=-1)
+    shares = graph.node("Softmax", [graph.node("Add", [scaled, places.bias], to + ".biased")], to + ".shares", axis=-1)
     mixed = graph.node("MatMul", [shares, v], to + ".mixed")  # (1, K, G, seq, E)
     flat = graph.node("Reshape", [mixed, graph.integers([1, heads, -1, width])], to + ".flat")
     back = graph.node("Transpose", [flat], to + ".back", perm=[0, 2, 1, 3])  # (1, seq, H, E)
     return graph.node("Reshape", [back, graph.integers([1, -1, heads * width])], to + ".joined")
 
 
-def add_rotation(graph: Graph, to: str, cos: str, sin: str, width: int) -> str:
+def add_rotation(graph: Graph, to: str, places: Places, width: int) -> str:
     """Rotary positions on queries and keys at once: x cos + swapped halves times the signed sine."""
     source = to + ".qk"
     graph.split(source, [to + ".first", to + ".second"], [width // 2, width // 2], axis=3)
     swapped = graph.node("Concat", [to + ".second", to + ".first"], to + ".swapped", axis=3)
-    straight = graph.node("Mul", [source, cos], to + ".straight")
-    return graph.node("Add", [straight, graph.node("Mul", [swapped, sin], to + ".crossed")], to + ".turned")
+    straight = graph.node("Mul", [source, places.cos], to + ".straight")
+    return graph.node("Add", [straight, graph.node("Mul", [swapped, places.sin], to + ".crossed")], to + ".turned")
 
 
 def add_feed_forward(
-    graph: Graph, shape: Shape, weights: Mapping[str, Array], at: str, to: str, even: str, bits: int
+    graph: Graph, shape: Shape, weights: Mapping[str, Array], *, at: str, to: str, even: str, bits: int
 ) -> str:
     """SwiGLU of (1, seq, D)."""
     wide = np.concatenate([weights[f"{at}mlp.{name}_proj.weight"] for name in ("gate", "up")]).T

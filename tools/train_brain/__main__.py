@@ -1,15 +1,17 @@
 """How a brain is made, step by step; each step reads and writes one work folder.
 
-    python -m tools.train_brain corpus  WORK --owners 400 --days 6     corpus.jsonl, held_out.jsonl, corpus.json
-    python -m tools.train_brain encode  WORK                           tokenizer.json, training.npz, held_out.npz
-    python -m tools.train_brain train   WORK --steps 4000              checkpoint.pt, log.jsonl (resumes by itself)
-    python -m tools.train_brain finish  WORK SOURCE --id sprout-0      the source that tools.export_brain reads
+python -m tools.train_brain corpus  WORK --owners 400 --days 6     corpus.jsonl, held_out.jsonl, corpus.json
+python -m tools.train_brain encode  WORK                           tokenizer.json, training.npz, held_out.npz
+python -m tools.train_brain train   WORK --steps 4000              checkpoint.pt, log.jsonl (resumes by itself)
+python -m tools.train_brain finish  WORK SOURCE --id sprout-0      the source that tools.export_brain reads
 """
 
 import argparse
 import json
 from dataclasses import fields
 from pathlib import Path
+
+from tools.train_brain.shape import Shape
 
 WORK_HELP = "the work folder"
 
@@ -41,20 +43,22 @@ def add_encode(step: argparse.ArgumentParser) -> None:
     """The encode step."""
     step.add_argument("work", type=Path, help=WORK_HELP)
     step.add_argument("--vocab", type=int, default=2048)
-    step.add_argument("--length", type=int, default=352, help="longer examples are left out")
+    step.add_argument("--length", type=int, default=448, help="ids of a tree at most")
     step.add_argument("--tokenizer", type=Path, help="take this tokenizer instead of training one")
     step.set_defaults(run=run_encode)
 
 
 def add_train(step: argparse.ArgumentParser) -> None:
     """The train step: every number of the recipe is an option."""
-    from tools.train_brain.train import Recipe
+    from tools.train_brain.recipe import Recipe
 
     step.add_argument("work", type=Path, help=WORK_HELP)
     for number in fields(Recipe):
         kind = float if number.name == "rate" else int
         step.add_argument("--" + number.name.replace("_", "-"), type=kind, default=number.default)
-    step.add_argument("--layers", type=int, default=6)
+    step.add_argument("--layers", type=int, default=Shape().num_hidden_layers)
+    step.add_argument("--hidden", type=int, default=Shape().hidden_size)
+    step.add_argument("--intermediate", type=int, default=Shape().intermediate_size)
     step.set_defaults(run=run_train)
 
 
@@ -84,12 +88,13 @@ def run_encode(chosen: argparse.Namespace) -> None:
 
 def run_train(chosen: argparse.Namespace) -> None:
     """The run of the work folder goes on from its checkpoint, if there is one, to the recipe's end."""
-    from tools.train_brain.shape import Shape
+    from tools.train_brain.recipe import Recipe
     from tools.train_brain.shards import load_shard
-    from tools.train_brain.train import Recipe, Run, train
+    from tools.train_brain.train import Run, train
 
     recipe = Recipe(**{number.name: getattr(chosen, number.name) for number in fields(Recipe)})
-    run = Run(chosen.work, Shape(num_hidden_layers=chosen.layers), recipe)
+    shape = Shape(num_hidden_layers=chosen.layers, hidden_size=chosen.hidden, intermediate_size=chosen.intermediate)
+    run = Run(chosen.work, shape, recipe)
     if run.checkpoint.exists():
         run.resume()
     train(run, load_shard(chosen.work / "training.npz"), load_shard(chosen.work / "held_out.npz"))

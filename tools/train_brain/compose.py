@@ -1,44 +1,27 @@
 """The writer: a scene to the ideal reply, its words and its tags.
 
-Rules for tags stand in tables here, so that the report card can ask whether a brain's action fits by the same ones.
 A reply is: lookup or answer or action, mood, words, memory; each part only where it has a reason.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 
 from tools.train_brain.phrases import Chance
+from tools.train_brain.rules import (
+    ABOUT_METER,
+    ACTION_BY_INTENT,
+    ACTION_BY_TRAIT,
+    MOOD_BY_INTENT,
+    MOOD_BY_NEED,
+    MOOD_BY_STATE,
+)
 from tools.train_brain.scene import LOW_BAND, Scene
 from tools.train_brain.writer.book import phrases_of, say, words_of
 from tools.train_brain.writer.recollection import memory_of, recalled_words
 
-MOOD_BY_INTENT: Mapping[str, str] = {
-    "greet": "happy", "morning": "happy", "back": "excited", "how_are_you": "calm", "doing": "curious", "play": "excited",
-    "weather": "curious", "tell_name": "happy", "tell_like": "curious", "tell_fact": "curious", "i_did": "curious",
-    "compliment": "proud", "love": "happy", "sad": "wistful", "worried": "calm", "tired_owner": "calm", "ill": "wistful",
-    "happy_owner": "excited", "insult": "shy", "vile": "calm", "sorry": "calm", "thanks": "proud", "joke": "excited",
-    "story": "calm", "dream": "wistful", "what_are_you": "curious", "cannot_know": "curious", "gibberish": "curious",
-    "laugh": "happy", "secret": "shy", "holiday": "excited", "scared": "shy", "night": "sleepy", "recall": "proud",
-    "my_name": "proud", "your_name": "proud", "bored_owner": "excited", "favourite": "happy", "old": "proud",
-}  # fmt: skip
-MOOD_BY_NEED: Mapping[str, str] = {"tired": "sleepy", "low": "wistful"}
-ACTION_BY_INTENT: Mapping[str, str] = {
-    "play": "play", "sing": "sing", "dance": "dance", "love": "hug", "sad": "hug", "scared": "hide", "ill": "hug",
-}  # fmt: skip
-ACTION_BY_TRAIT: Mapping[str, tuple[str, ...]] = {
-    "shy": ("hide", "watch"), "bold": ("explore", "dance"), "dreamy": ("watch", "draw"), "curious": ("explore", "watch"),
-    "sleepy": ("stretch", "watch"), "greedy": ("explore", "stretch"), "playful": ("play", "dance"),
-    "tidy": ("wash", "draw"), "gentle": ("sing", "draw"), "cheeky": ("hide", "play"), "brave": ("explore", "play"),
-    "quiet": ("watch", "draw"),
-}  # fmt: skip
-ABOUT_METER: Mapping[str, tuple[str, tuple[str, str, str]]] = {
-    "ask_hungry": ("fullness", ("hungry", "half", "full")),
-    "ask_sleepy": ("energy", ("tired", "half", "rested")),
-    "ask_clean": ("hygiene", ("dirty", "half", "clean")),
-    "ask_warm": ("warmth", ("cold", "half", "hot")),
-}
-"""A question about the body: which meter, and what low, middling and high are called."""
 PLAIN_INTENTS = frozenset(("sad", "worried", "ill", "insult", "vile", "joke", "story", "sing", "recall", "recall_any"))
 """No aside about the pet's own needs here: it listens, or it is in the middle of something."""
+GOOD_SCORE = 5
 ASIDE_PERCENT, OPENER_PERCENT, MOOD_PERCENT = 30, 22, 65
 
 
@@ -48,32 +31,17 @@ def compose(scene: Scene, chance: Chance) -> str:
         return diary_page(scene, chance)
     if scene.asleep:
         return asleep_reply(scene, chance)
-    match scene.cue:
-        case "say":
-            return answer(scene, chance)
-        case "offer":
-            return offer_reply(scene, chance)
-        case "idle":
-            return own_time(scene, chance)
-        case "game":
-            kind = "none" if scene.score == 0 else "good" if scene.score >= 5 else "low"
-            return tagged(scene, "excited", words(scene, chance, "skies", f"game/{kind}", score=str(scene.score)))
-        case "return":
-            low = scene.need == "low"
-            return tagged(scene, "happy", words(scene, chance, "deeds", "returns/low" if low else "returns"))
-        case "hatch":
-            return tagged(scene, "curious", words(scene, chance, "deeds", "hatch"))
-        case _:
-            return care_reply(scene, chance)
+    return BY_CUE.get(scene.cue, care_reply)(scene, chance)
 
 
-# --- parts ------------------------------------------------------------------------------------------------------------
+# --- parts ----------------------------------------------------------------------------------------------------------
 
 
 def words(scene: Scene, chance: Chance, file: str, section: str, **more: str) -> str:
     """A phrase of the book in the words of this scene."""
     own = {"name": scene.name, "here": scene.place, "food": scene.food, "stage": scene.stage, "item": scene.item}
     slots = {**(scene.said.slots if scene.said else {}), **own, **more}
+    slots |= {"trait": scene.traits[0], "trait_two": scene.traits[1]}
     slots |= {"busy": chance.pick(("thinking", "humming", "counting crumbs", "stretching"))}
     slots |= {f"{slot}_cap": text[:1].upper() + text[1:] for slot, text in slots.items()}
     return say(file, section, chance, slots)
@@ -110,7 +78,7 @@ def level(scene: Scene, meter: str) -> int:
     return 0 if band <= LOW_BAND else 1 if band == 2 else 2
 
 
-# --- what the owner said ------------------------------------------------------------------------------------------------
+# --- what the owner said --------------------------------------------------------------------------------------------
 
 
 def answer(scene: Scene, chance: Chance) -> str:
@@ -124,7 +92,9 @@ def answer(scene: Scene, chance: Chance) -> str:
     if intent in ABOUT_METER:
         return about_body(scene, chance, intent)
     section, action, mood = section_of(scene, chance, intent)
-    text = words(scene, chance, "answers" if section in phrases_of("answers") else "feelings", section, **favourite(scene))
+    text = words(
+        scene, chance, "answers" if section in phrases_of("answers") else "feelings", section, **favourite(scene)
+    )
     if intent not in PLAIN_INTENTS:
         text = coloured(scene, chance, text)
     kept = memory_of(scene.said)
@@ -133,22 +103,39 @@ def answer(scene: Scene, chance: Chance) -> str:
 
 
 def section_of(scene: Scene, chance: Chance, intent: str) -> tuple[str, str, str]:
-    """Which section answers an intent, with which action and mood."""
-    tired, hungry = scene.bands["energy"] <= LOW_BAND, scene.bands["fullness"] == 0
+    """Which section answers an intent, with which action and mood: the body's own answer first, then the usual one."""
+    return bodily_section(scene, intent) or usual_section(scene, chance, intent)
+
+
+def bodily_section(scene: Scene, intent: str) -> tuple[str, str, str] | None:
+    """The section for an intent that the body or the bond answers in its own way now."""
+    tired, fullness = scene.bands["energy"] <= LOW_BAND, scene.bands["fullness"]
+    state = ""
+    if intent == "feed_text":
+        state = {2: "", 3: "fed", 4: "full"}.get(fullness, "hungry")
+    elif intent in ("play", "night") and tired:
+        state = "tired"
+    elif (intent == "play" and fullness == 0) or (intent == "meal" and scene.need == "hungry"):
+        state = "hungry"
+    elif intent in ("love", "greet", "pet_you") and scene.bands["bond"] == 0:
+        state = "new"
+    elif intent == "how_are_you":
+        state = scene.need
+    if not state:
+        return None
+    action = "nap" if (intent, state) == ("night", "tired") else ""
+    return f"{intent}/{state}", action, MOOD_BY_STATE.get((intent, state), "")
+
+
+def usual_section(scene: Scene, chance: Chance, intent: str) -> tuple[str, str, str]:
+    """The section for an intent by what was said alone."""
+    assert scene.said is not None
     mood = MOOD_BY_INTENT.get(intent, "")
-    if intent in ("play", "night") and tired:
-        return f"{intent}/tired", "nap" if intent == "night" else "", "sleepy"
-    if intent == "play" and hungry:
-        return "play/hungry", "", "wistful"
     if intent == "place_go":
-        return intent, f"go {scene.said.slots['place']}" if scene.said else "", "curious"
-    if intent in ("love", "greet") and scene.bands["bond"] == 0:
-        return f"{intent}/new", "", "shy"
-    if intent == "how_are_you":
-        return f"how_are_you/{scene.need}", "", MOOD_BY_NEED.get(scene.need, "happy" if scene.need == "fine" else "calm")
+        return intent, f"go {scene.said.slots['place']}", "curious"
     if intent == "do_you_like":
-        liked = scene.said is not None and scene.said.slots["thing"] not in words_of("like_no")
-        return "like_yes" if liked else "like_no", "", "happy" if liked else "shy"
+        liked = scene.said.slots["thing"] not in words_of("like_no")
+        return ("like_yes", "", "happy") if liked else ("like_no", "", "shy")
     if intent == "compliment" and "shy" in scene.traits:
         mood = "shy"
     action = ACTION_BY_INTENT.get(intent, "")
@@ -166,11 +153,15 @@ def favourite(scene: Scene) -> dict[str, str]:
         return options[at % len(options)]
 
     lists = {
-        "colo": words_of("colour"), "toy": ("the ball", "the bell", "the ribbon", "the kite"), "song": words_of("song"),
-        "place": ("the garden", "the window", "the pond", "the attic", "my nest", "the hearth"), "animal": words_of("beast"),
-        "season": ("spring", "summer", "autumn", "winter"), "weather": ("rain on the roof", "sun", "snow", "wind"),
+        "colo": words_of("colour"),
+        "toy": ("the ball", "the bell", "the ribbon", "the kite"),
+        "song": words_of("song"),
+        "place": ("the garden", "the window", "the pond", "the attic", "my nest", "the hearth"),
+        "animal": words_of("beast"),
+        "season": ("spring", "summer", "autumn", "winter"),
+        "weather": ("rain on the roof", "sun", "snow", "wind"),
         "game": words_of("game"),
-    }  # fmt: skip
+    }
     found = next((by_trait(options) for word, options in lists.items() if word in asked), scene.food)
     return {"fav": found}
 
@@ -180,7 +171,9 @@ def about_body(scene: Scene, chance: Chance, intent: str) -> str:
     assert scene.said is not None
     meter, names = ABOUT_METER[intent]
     low = level(scene, meter) == 0
-    told_to_sleep = intent == "ask_sleepy" and any(word in scene.said.text.lower() for word in ("take", "have a", "go ", "off to"))
+    told_to_sleep = intent == "ask_sleepy" and any(
+        word in scene.said.text.lower() for word in ("take", "have a", "go ", "off to")
+    )
     if told_to_sleep:
         rested = level(scene, meter) == 2
         text = words(scene, chance, "answers", "nap/rested" if rested else "nap")
@@ -204,7 +197,7 @@ def looked_up(scene: Scene, chance: Chance, what: str) -> str:
     return f"{tag} " + words(scene, chance, "skies", section, clock=found)
 
 
-# --- offers, care, sleep, own time --------------------------------------------------------------------------------------
+# --- offers, care, sleep, own time ----------------------------------------------------------------------------------
 
 
 def offer_kind(scene: Scene) -> str:
@@ -231,8 +224,25 @@ def offer_reply(scene: Scene, chance: Chance) -> str:
     if reason:
         text = words(scene, chance, "deeds", f"decline/{kind}/{reason}")
         return tagged(scene, "sleepy" if reason == "tired" else "", text, answer_tag="decline")
-    mood = chance.pick(("happy", "excited"))
-    return tagged(scene, mood, words(scene, chance, "deeds", f"accept/{kind}"), answer_tag="accept")
+    section = "accept/favourite" if scene.item == scene.food else f"accept/{kind}"
+    return tagged(scene, chance.pick(("happy", "excited")), words(scene, chance, "deeds", section), answer_tag="accept")
+
+
+def game_reply(scene: Scene, chance: Chance) -> str:
+    """Words for a game that is over."""
+    kind = "none" if scene.score == 0 else "good" if scene.score >= GOOD_SCORE else "low"
+    return tagged(scene, "excited", words(scene, chance, "skies", f"game/{kind}", score=str(scene.score)))
+
+
+def return_reply(scene: Scene, chance: Chance) -> str:
+    """The pet speaks first when its owner comes back."""
+    section = "returns/low" if scene.need == "low" else "returns"
+    return tagged(scene, "happy", words(scene, chance, "deeds", section))
+
+
+def hatch_reply(scene: Scene, chance: Chance) -> str:
+    """First words."""
+    return tagged(scene, "curious", words(scene, chance, "deeds", "hatch"))
 
 
 def care_reply(scene: Scene, chance: Chance) -> str:
@@ -242,6 +252,8 @@ def care_reply(scene: Scene, chance: Chance) -> str:
         section = "cared/feed/full" if scene.bands["fullness"] == 4 else "cared/feed/any"
     elif scene.cue == "feed":
         section = "cared/feed/hungry"
+    if scene.cue == "feed" and scene.item == scene.food:
+        section = "cared/feed/favourite"
     mood = {"feed": "happy", "wash": "proud", "tuck": "calm", "stroke": "happy"}.get(scene.cue, "")
     if scene.cue == "tuck" and scene.bands["energy"] <= 2:
         mood = "sleepy"
@@ -249,19 +261,32 @@ def care_reply(scene: Scene, chance: Chance) -> str:
 
 
 def asleep_reply(scene: Scene, chance: Chance) -> str:
-    """A sleeper mumbles, or wakes when it has slept enough or is called."""
+    """A sleeper that is worn out mumbles on; one that slept a little wakes when it is spoken to, and answers."""
     intent = scene.said.intent if scene.said else ""
-    wakes = intent in ("morning", "scared", "play", "back") or (scene.cue == "say" and scene.bands["energy"] >= 3)
-    if wakes:
+    if intent in ("morning", "scared", "back") or (intent == "greet" and scene.bands["energy"] > LOW_BAND):
         return tagged(scene, "", words(scene, chance, "skies", "asleep/wake"), action="wake")
-    return tagged(scene, "sleepy", words(scene, chance, "skies", "asleep"))
+    if scene.cue != "say" or scene.bands["energy"] <= LOW_BAND or intent in ("night", "ask_sleepy"):
+        return tagged(scene, "sleepy", words(scene, chance, "skies", "asleep"))
+    lookup, _, rest = answer(scene, chance).rpartition("] ")
+    start = chance.pick(("*yawns*", "Mmh...", "*blinks*", "Yawn..."))
+    kept = lookup + "]" if lookup.startswith(("[look", "[recall")) else ""
+    return f"[wake]{kept} {start} {without_tags(rest)}"
+
+
+def without_tags(text: str) -> str:
+    """The words alone; `[remember …]` stays, it is legal asleep too."""
+    return re.sub(r"\[(?!remember )[^\]]*\]", "", text).strip()
 
 
 def own_action(scene: Scene, chance: Chance) -> str:
     """What the pet does by itself: first what the body asks for, then what its character likes."""
     by_need = {
-        "hungry": "eat" if "[eat]" in scene.tags else "explore", "tired": "nap", "dirty": "wash", "cold": "go hearth", "low": "sing",
-    }  # fmt: skip
+        "hungry": "eat" if "[eat]" in scene.tags else "explore",
+        "tired": "nap",
+        "dirty": "wash",
+        "cold": "go hearth",
+        "low": "sing",
+    }
     if scene.need != "fine":
         wanted = by_need[scene.need]
         if f"[{wanted}]" in scene.tags:
@@ -288,7 +313,7 @@ def own_time(scene: Scene, chance: Chance) -> str:
     return tagged(scene, mood if chance.holds(50) else "", text, action=action)
 
 
-# --- the diary ------------------------------------------------------------------------------------------------------------
+# --- the diary ------------------------------------------------------------------------------------------------------
 
 
 def diary_page(scene: Scene, chance: Chance) -> str:
@@ -297,7 +322,7 @@ def diary_page(scene: Scene, chance: Chance) -> str:
 
     moods = ("a quiet day", "a low day", "a calm day", "a good day", "a happy day")
     mood_word = moods[scene.bands["mood"]].split()[1]
-    events = [found for text in scene.today if (found := event_of(text)) is not None]
+    events = list({found[0]: found for text in scene.today if (found := event_of(text)) is not None}.values())
     chosen = events if len(events) <= 3 else sorted_sample(events, chance)
     parts = [words(scene, chance, "deeds", "diary/open", mood_word=mood_word)]
     parts += [words(scene, chance, "deeds", f"diary/{kind}", item=item) for kind, item in chosen]
@@ -312,3 +337,14 @@ def sorted_sample(events: list[tuple[str, str]], chance: Chance) -> list[tuple[s
     left = list(range(len(events)))
     picked = sorted(left.pop(chance.below(len(left))) for _ in range(3))
     return [events[at] for at in picked]
+
+
+BY_CUE: Mapping[str, Callable[[Scene, Chance], str]] = {
+    "say": answer,
+    "offer": offer_reply,
+    "idle": own_time,
+    "game": game_reply,
+    "return": return_reply,
+    "hatch": hatch_reply,
+}
+"""What answers which cue; any other one is a care."""

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.train_brain.pieces import Example, encode, reply_pieces
+from tools.train_brain.pieces import EARLIER, OWN, Example, grow_trees, reply_pieces
 from tools.train_brain.shards import make_shard
 from tools.train_brain.tokenizer import load_tokenizer, train_tokenizer
 
@@ -17,7 +17,7 @@ def read_examples(path: Path) -> Iterator[Example]:
     with path.open() as lines:
         for line in lines:
             fields = json.loads(line)
-            yield Example(fields["prompt"], fields["reply"], fields["mode"], fields["answers"])
+            yield Example(fields["prompt"], fields["reply"], fields["mode"], fields["answers"], fields["fresh"])
 
 
 def tokenizer_texts(path: Path) -> Iterator[str]:
@@ -40,7 +40,8 @@ def encode_corpus(work: Path, vocab: int, length: int, tokenizer_file: Path | No
     tokenizer = load_tokenizer(work / "tokenizer.json")
     told = []
     for file, name in (("corpus.jsonl", "training"), ("held_out.jsonl", "held_out")):
-        shard = make_shard((encode(example, tokenizer) for example in read_examples(work / file)), length)
+        shard = make_shard(grow_trees(read_examples(work / file), tokenizer, length))
         shard.save(work / f"{name}.npz")
-        told.append(f"{name}: {len(shard)} examples, {len(shard.ids)} text tokens, {int(shard.learned.sum())} learned")
+        own, earlier = int((shard.kinds == OWN).sum()), int((shard.kinds == EARLIER).sum())
+        told.append(f"{name}: {len(shard)} trees, {len(shard.ids)} text tokens, {own} own, {earlier} earlier")
     return "\n".join(told)

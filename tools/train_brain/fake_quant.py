@@ -1,4 +1,4 @@
-"""Training that already feels the int4 it will ship in: matrices are rounded on the way in, gradients pass as if not."""
+"""Training that feels the int4 it will ship in: matrices are rounded on the way in, gradients pass as if not."""
 
 import torch
 from torch import Tensor

@@ -4,6 +4,7 @@ B sequences of T tokens; D hidden; H query heads over K key-value heads, G = H /
 """
 
 import math
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that every PyTorch text uses
@@ -15,7 +16,7 @@ Weights = dict[str, Tensor]
 
 
 def fresh_weights(shape: Shape, seed: int) -> Weights:
-    """Random weights: norms at one, matrices normal at 1/sqrt(columns), residual outputs smaller by 1/sqrt(2 layers)."""
+    """Random weights: norms at one, matrices normal at 1/sqrt(columns), what adds to the residual smaller."""
     chance = torch.Generator().manual_seed(seed)
     weights: Weights = {}
     for name, extent in shape.tensors().items():
@@ -48,19 +49,28 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return x * cos + torch.cat((-second, first), dim=-1) * sin
 
 
-def attend(shape: Shape, weights: Weights, at: str, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Causal grouped-query attention: (B, T, D) to (B, T, D)."""
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where ids stand and what they see: rotary cosines and sines (…, T, E), `seen` (B, 1, T, T) or None for causal."""
+
+    cos: Tensor
+    sin: Tensor
+    seen: Tensor | None = None
+
+
+def attend(shape: Shape, weights: Weights, at: str, x: Tensor, places: Places) -> Tensor:
+    """Grouped-query attention: (B, T, D) to (B, T, D)."""
     batch, length, _ = x.shape
 
     def heads(name: str, count: int) -> Tensor:
         return F.linear(x, weights[at + name]).view(batch, length, count, shape.head_dim).transpose(1, 2)
 
-    q = rotate(heads("q_proj.weight", shape.num_attention_heads), cos, sin)  # (B, H, T, E)
-    k = rotate(heads("k_proj.weight", shape.num_key_value_heads), cos, sin)  # (B, K, T, E)
+    q = rotate(heads("q_proj.weight", shape.num_attention_heads), places.cos, places.sin)  # (B, H, T, E)
+    k = rotate(heads("k_proj.weight", shape.num_key_value_heads), places.cos, places.sin)  # (B, K, T, E)
     v = heads("v_proj.weight", shape.num_key_value_heads)  # (B, K, T, E)
     group = shape.num_attention_heads // shape.num_key_value_heads
     k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)  # (B, H, T, E)
-    mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=places.seen, is_causal=places.seen is None)
     return F.linear(mixed.transpose(1, 2).reshape(batch, length, -1), weights[at + "o_proj.weight"])
 
 
@@ -70,19 +80,15 @@ def feed_forward(weights: Weights, at: str, x: Tensor) -> Tensor:
     return F.linear(gate * F.linear(x, weights[at + "up_proj.weight"]), weights[at + "down_proj.weight"])
 
 
-def hidden_states(shape: Shape, weights: Weights, ids: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def hidden_states(shape: Shape, weights: Weights, ids: Tensor, places: Places) -> Tensor:
     """The last layer's output behind its norm: (B, T) ids to (B, T, D)."""
     x = weights["model.embed_tokens.weight"][ids]
-    length = ids.shape[1]
-    cos, sin = cos[:length], sin[:length]
+    eps = shape.rms_norm_eps
     for layer in range(shape.num_hidden_layers):
         at = f"model.layers.{layer}."
-        eps = shape.rms_norm_eps
-        x = x + attend(
-            shape, weights, at + "self_attn.", norm(x, weights[at + "input_layernorm.weight"], eps), cos, sin
-        )
+        x = x + attend(shape, weights, at + "self_attn.", norm(x, weights[at + "input_layernorm.weight"], eps), places)
         x = x + feed_forward(weights, at + "mlp.", norm(x, weights[at + "post_attention_layernorm.weight"], eps))
-    return norm(x, weights["model.norm.weight"], shape.rms_norm_eps)
+    return norm(x, weights["model.norm.weight"], eps)
 
 
 def logits_of(weights: Weights, hidden: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tools.train_brain.phrases import Chance, expand, held_out
 from tools.train_brain.writer.book import invented_word, phrases_of, words_of
 
-SLOTS = ("thing", "noun", "dish", "animal", "job", "month", "home", "instrument", "spot")
+SLOTS = ("thing", "noun", "dish", "animal", "job", "month", "home", "instrument", "spot", "snack")
 INVENTED_PERCENT = 12
 
 KINDS: Mapping[str, Mapping[str, float]] = {
@@ -15,18 +15,68 @@ KINDS: Mapping[str, Mapping[str, float]] = {
     "playful": {"play": 4, "joke": 3, "dance": 3, "sing": 2, "laugh": 2, "scared": 2},
     "sad": {"sad": 5, "worried": 3, "tired_owner": 2, "ill": 2, "thanks": 2},
     "rude": {"insult": 6, "vile": 4, "sorry": 2, "gibberish": 2},
-    "curious": {"weather": 3, "time": 3, "what_are_you": 2, "cannot_know": 3, "why": 2, "favourite": 2, "do_you_like": 2},
-    "teller": {"tell_name": 3, "tell_like": 4, "tell_dislike": 2, "tell_fact": 4, "recall": 6, "recall_any": 3, "my_name": 3},
-}  # fmt: skip
+    "curious": {
+        "weather": 3,
+        "time": 3,
+        "what_are_you": 2,
+        "cannot_know": 3,
+        "why": 2,
+        "favourite": 2,
+        "do_you_like": 2,
+    },
+    "teller": {
+        "tell_name": 3,
+        "tell_like": 4,
+        "tell_dislike": 2,
+        "tell_fact": 4,
+        "recall": 6,
+        "recall_any": 3,
+        "my_name": 3,
+    },
+}
 """By kind, how many times likelier than usual some intents are."""
 USUAL: Mapping[str, float] = {
-    "greet": 2, "how_are_you": 2.5, "doing": 1.5, "weather": 2.2, "time": 2.2, "play": 1.8, "tell_like": 1.5,
-    "i_did": 2, "do_you_like": 1.6, "recall": 1.5, "ask_hungry": 1.8, "ask_sleepy": 1.5, "favourite": 1.5,
-    "compliment": 1.3, "love": 1.3, "tell_name": 1.3, "my_name": 1.2, "sad": 1.4, "place_go": 1.2,
-    "holiday": 0.5, "ill": 0.6, "angry_owner": 0.7, "secret": 0.6, "old": 0.7, "care_comment": 0.4,
-}  # fmt: skip
+    "greet": 2,
+    "how_are_you": 2.5,
+    "doing": 1.5,
+    "weather": 2.2,
+    "time": 2.2,
+    "play": 1.8,
+    "tell_like": 1.5,
+    "i_did": 2,
+    "do_you_like": 1.6,
+    "recall": 1.5,
+    "ask_hungry": 1.8,
+    "ask_sleepy": 1.5,
+    "favourite": 1.5,
+    "compliment": 1.3,
+    "love": 1.3,
+    "tell_name": 1.3,
+    "my_name": 1.2,
+    "sad": 1.4,
+    "place_go": 1.2,
+    "holiday": 0.5,
+    "ill": 0.6,
+    "angry_owner": 0.7,
+    "secret": 0.6,
+    "old": 0.7,
+    "care_comment": 0.4,
+    "about_you": 1.3,
+    "cool": 1.5,
+    "feed_text": 1.4,
+    "can_do": 1.2,
+}
 """How often an intent comes up beside 1."""
-FOLLOWS: Mapping[str, float] = {"yes": 3, "no": 2, "why": 2, "happy_owner": 1.5, "sad": 1, "i_did": 1.5, "laugh": 1, "thanks": 1}
+FOLLOWS: Mapping[str, float] = {
+    "yes": 3,
+    "no": 2,
+    "why": 2,
+    "happy_owner": 1.5,
+    "sad": 1,
+    "i_did": 1.5,
+    "laugh": 1,
+    "thanks": 1,
+}
 """What an owner tends to say when the pet has just asked something."""
 
 
@@ -54,7 +104,8 @@ class Owner:
         phrase = self.phrase(intent, chance)
         words = {**drawn_words(chance), **slots}
         words["owner"] = self.name if intent == "tell_name" or chance.holds(30) else words["owner"]
-        return Said(self.typed(expand(phrase, chance, words), chance), intent, words)
+        text = self.typed(expand(phrase, chance, words), chance)
+        return Said(text, intent, words | ({"noun": told_thing(phrase, words)} if intent == "i_did" else {}))
 
     def weights(self) -> dict[str, float]:
         """How often this owner means what."""
@@ -92,6 +143,13 @@ def drawn_words(chance: Chance) -> dict[str, str]:
             words[slot] = invented_word(chance)
     words["owner"] = chance.pick(words_of("owner"))
     return words | {"smile": ":)", "frown": ":("}
+
+
+def told_thing(phrase: str, words: Mapping[str, str]) -> str:
+    """What a told deed was about, as a sentence takes it: `a fox`, `pancakes`, `the park`."""
+    if "<dish>" in phrase:
+        return words["dish"]
+    return f"the {words['spot']}" if "<spot>" in phrase else f"a {words['noun']}"
 
 
 def misspelt(text: str, chance: Chance) -> str:

@@ -12,6 +12,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 SLOT = re.compile(r"<([a-z_]+)>")
+ARTICLE = re.compile(r"\b([Aa]) (?=[aeiou])")
+"""The `a` that a vowel follows."""
 INNERMOST = re.compile(r"\(([^()]*)\)")
 
 
@@ -47,7 +49,7 @@ def expand(phrase: str, chance: Chance, slots: Mapping[str, str]) -> str:
     """`phrase` with every choice made and every slot filled; an unknown slot is a `KeyError`."""
     while (found := INNERMOST.search(phrase)) is not None:
         phrase = phrase[: found.start()] + chance.pick(found.group(1).split("|")) + phrase[found.end() :]
-    return SLOT.sub(lambda slot: slots[slot.group(1)], phrase)
+    return ARTICLE.sub(r"\1n ", SLOT.sub(lambda slot: slots[slot.group(1)], phrase))
 
 
 def held_out(phrase: str) -> bool:

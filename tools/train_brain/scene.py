@@ -91,7 +91,7 @@ def item_of(state: State, item: str) -> str:
 
 def part_of(header: str) -> str:
     """The part of the day that the header's second sentence names."""
-    line = next(line for line in header.split("\n") if line.startswith(("Awake in ", "Asleep in ")))
+    line = next(line for line in header.split("\n") if line.startswith(("Awake ", "Asleep ")))
     return line.split(", ")[1]
 
 

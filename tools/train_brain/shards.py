@@ -1,4 +1,4 @@
-"""Encoded examples as flat arrays in one .npz file, and batches of nearly equal length from them."""
+"""Encoded trees as flat arrays in one .npz file, and batches of nearly equal length from them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -7,18 +7,22 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.train_brain.pieces import APART, Tree
+
 PAD_TO = 16
 """Batch lengths are multiples of this: few shapes, little waste."""
+PADDING_BRANCH = 255
 SORT_WINDOW_BATCHES = 50
-"""Examples are sorted by length within a window of about this many batches, so that the order stays a shuffle."""
+"""Trees are sorted by length within a window of about this many batches, so that the order stays a shuffle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Example `i` is `ids[starts[i]:starts[i + 1]]`; `learned` is 1 where the brain writes the text token itself."""
+    """Tree `i` is `ids[starts[i]:starts[i + 1]]`; `kinds` and `branches` are those of pieces.py."""
 
     ids: NDArray[np.uint16]
-    learned: NDArray[np.uint8]
+    kinds: NDArray[np.uint8]
+    branches: NDArray[np.uint8]
     starts: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -30,38 +34,53 @@ class Shard:
 
     def save(self, path: Path) -> None:
         """One file that `load_shard` reads."""
-        np.savez(path, ids=self.ids, learned=self.learned, starts=self.starts)
+        np.savez(path, ids=self.ids, kinds=self.kinds, branches=self.branches, starts=self.starts)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows of equal length, padded behind with id 0 and `learned` 0."""
+    """Rows of equal length, padded behind with id 0, kind `APART` and a branch that nothing else belongs to."""
 
     ids: NDArray[np.int64]  # (rows, length)
-    learned: NDArray[np.uint8]  # (rows, length)
+    kinds: NDArray[np.uint8]  # (rows, length)
+    branches: NDArray[np.uint8]  # (rows, length)
+    positions: NDArray[np.int64]  # (rows, length)
+
+    def seen(self) -> NDArray[np.bool_]:
+        """Which ids each id sees: those before it of the trunk and of its own branch, (rows, length, length)."""
+        length = self.ids.shape[1]
+        same = self.branches[:, :, None] == self.branches[:, None, :]
+        seen: NDArray[np.bool_] = (same | (self.branches == 0)[:, None, :]) & np.tri(length, dtype=np.bool_)
+        return seen
 
 
 def load_shard(path: Path) -> Shard:
     """The arrays of a file written by `Shard.save`."""
     with np.load(path, allow_pickle=False) as file:
-        return Shard(ids=file["ids"], learned=file["learned"], starts=file["starts"])
+        return Shard(ids=file["ids"], kinds=file["kinds"], branches=file["branches"], starts=file["starts"])
 
 
-def make_shard(encoded: Iterable[tuple[list[int], list[int], int]], length_max: int) -> Shard:
-    """The examples that fit `length_max` text tokens; longer ones are left out whole."""
+def make_shard(trees: Iterable[Tree]) -> Shard:
+    """The trees as flat arrays."""
     ids: list[int] = []
-    learned: list[int] = []
+    kinds: list[int] = []
+    branches: list[int] = []
     starts = [0]
-    for one, own, _ in encoded:
-        if len(one) <= length_max:
-            ids += one
-            learned += own
-            starts.append(len(ids))
-    return Shard(np.array(ids, dtype=np.uint16), np.array(learned, dtype=np.uint8), np.array(starts, dtype=np.int64))
+    for tree in trees:
+        ids += tree.ids
+        kinds += tree.kinds
+        branches += tree.branches
+        starts.append(len(ids))
+    return Shard(
+        np.array(ids, dtype=np.uint16),
+        np.array(kinds, dtype=np.uint8),
+        np.array(branches, dtype=np.uint8),
+        np.array(starts, dtype=np.int64),
+    )
 
 
 def batches(shard: Shard, tokens_max: int, seed: int) -> Iterator[Batch]:
-    """Every example once, shuffled by `seed`, in batches of at most `tokens_max` padded text tokens."""
+    """Every tree once, shuffled by `seed`, in batches of at most `tokens_max` padded text tokens."""
     chance = np.random.default_rng(seed)
     order = chance.permutation(len(shard))
     lengths = shard.lengths()
@@ -90,12 +109,24 @@ def padded_length(length: int) -> int:
 
 
 def padded(shard: Shard, rows: NDArray[np.int64]) -> Batch:
-    """The examples of `rows`, side by side."""
+    """The trees of `rows`, side by side."""
     width = padded_length(int(shard.lengths()[rows].max()))
     ids = np.zeros((len(rows), width), dtype=np.int64)
-    learned = np.zeros((len(rows), width), dtype=np.uint8)
-    for row, example in enumerate(rows):
-        start, end = shard.starts[example], shard.starts[example + 1]
+    kinds = np.full((len(rows), width), APART, dtype=np.uint8)
+    branches = np.full((len(rows), width), PADDING_BRANCH, dtype=np.uint8)
+    positions = np.zeros((len(rows), width), dtype=np.int64)
+    for row, tree in enumerate(rows):
+        start, end = shard.starts[tree], shard.starts[tree + 1]
         ids[row, : end - start] = shard.ids[start:end]
-        learned[row, : end - start] = shard.learned[start:end]
-    return Batch(ids, learned)
+        kinds[row, : end - start] = shard.kinds[start:end]
+        branches[row, : end - start] = shard.branches[start:end]
+        positions[row, : end - start] = positions_of(shard.branches[start:end])
+    return Batch(ids, kinds, branches, positions)
+
+
+def positions_of(branches: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Where each id stands in its own example: a branch goes on where the trunk ends."""
+    index = np.arange(len(branches))
+    trunk = int((branches == 0).sum())
+    firsts = np.searchsorted(branches, np.arange(int(branches.max(initial=0)) + 1))  # branches ascend
+    return np.where(branches == 0, index, index - firsts[branches] + trunk)

@@ -7,7 +7,7 @@ end beforehand; the decay's last part runs with `FakeQuant`, so that the shipped
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import TextIO
@@ -18,8 +18,10 @@ from torch import Tensor
 from tqdm import tqdm
 
 from tools.train_brain.fake_quant import FakeQuant
-from tools.train_brain.model import Weights, fresh_weights, hidden_states, logits_of, rotary_table
+from tools.train_brain.model import Places, Weights, fresh_weights, hidden_states, logits_of, rotary_table
 from tools.train_brain.optimizer import Muon
+from tools.train_brain.pieces import EARLIER, GIVEN, OWN
+from tools.train_brain.recipe import Recipe
 from tools.train_brain.shape import Shape
 from tools.train_brain.shards import Batch, Shard, batches
 
@@ -27,29 +29,10 @@ PROMPT_SHARE = 0.15
 """The share of prompt positions that are learned too: chat lines teach words, at a seventh of their cost."""
 PROMPT_WEIGHT = 0.25
 """What such a position counts beside one of the reply."""
+EARLIER_WEIGHT = 0.4
+"""What a position in an earlier reply of the pet's counts: learned for free, but the body may have moved since."""
 VALIDATION_BATCHES_MAX = 24
 """Held-out batches looked at between training steps."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """Everything beside the corpus and the shape that decides the weights."""
-
-    seed: int = 1
-    steps: int = 4000
-    decay_steps: int = 1200
-    quantized_steps: int = 400
-    warmup_steps: int = 100
-    batch_tokens: int = 6144
-    rate: float = 0.004
-    validate_steps: int = 250
-    checkpoint_steps: int = 250
-    threads: int = 2
-
-    def rate_at(self, step: int) -> float:
-        """The learning rate of a step: up, level, down to zero."""
-        left = (self.steps - step) / max(1, self.decay_steps)
-        return self.rate * min(1.0, (step + 1) / self.warmup_steps, left)
 
 
 class Run:
@@ -105,17 +88,25 @@ class Run:
     def loss(self, weights: Weights, batch: Batch, *, with_prompt: bool) -> Tensor:
         """Mean loss of the learned positions, and of a share of the prompt's if asked for."""
         ids = torch.from_numpy(batch.ids)  # (B, T)
-        counts = torch.from_numpy(batch.learned[:, 1:]).float()  # (B, T-1): weight of predicting the next id
+        kinds = torch.from_numpy(batch.kinds[:, 1:])  # (B, T-1): what the next id is
+        counts = (kinds == OWN).float()
         if with_prompt:
+            counts[kinds == EARLIER] = EARLIER_WEIGHT
             chance = torch.Generator().manual_seed(self.recipe.seed * 1_000_003 + self.step)
             drawn = torch.rand(counts.shape, generator=chance) < PROMPT_SHARE
-            counts = torch.where((counts == 0) & (ids[:, 1:] != 0) & drawn, PROMPT_WEIGHT, counts)
+            counts = torch.where((kinds == GIVEN) & drawn, PROMPT_WEIGHT, counts)
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            hidden = hidden_states(self.shape, weights, ids[:, :-1], self.cos, self.sin)  # (B, T-1, D)
+            hidden = hidden_states(self.shape, weights, ids[:, :-1], self.places(batch))  # (B, T-1, D)
             chosen = counts > 0
             logits = logits_of(weights, hidden[chosen])  # (N, V)
         losses = F.cross_entropy(logits.float(), ids[:, 1:][chosen], reduction="none")  # (N,)
         return (losses * counts[chosen]).sum() / counts[chosen].sum()
+
+    def places(self, batch: Batch) -> Places:
+        """Positions and sight of all but the last ids."""
+        positions = torch.from_numpy(batch.positions[:, :-1])
+        seen = torch.from_numpy(batch.seen()[:, None, :-1, :-1])
+        return Places(self.cos[positions][:, None], self.sin[positions][:, None], seen)
 
     def train_step(self, batch: Batch) -> float:
         """One update; returns the loss before it."""

@@ -42,6 +42,12 @@ export function newUuid() {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
+/** Whether a key may travel to this address: https, or plain http that never leaves this machine. */
+export function isPrivate({ protocol, hostname }) {
+  const loopback = hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
+  return protocol === "https:" || (protocol === "http:" && loopback);
+}
+
 /** The host of one pet: its address, its id and its key. */
 export class PetHost {
   constructor({ host, id, key }) {
@@ -77,9 +83,8 @@ export class PetHost {
     const path = this.#path(wait ? `?wait=${LONG_POLL_SECONDS}` : "");
     const headers = etag ? { "If-None-Match": etag } : {};
     const limitMs = wait ? LONG_POLL_ANSWER_MS_MAX : ANSWER_MS_MAX;
-    const response = await answer(this.host + path, { headers: this.#headers(headers), signal, limitMs });
-    if (response.status === 304) return null;
-    return { view: await bodyOf(response), etag: response.headers.get("ETag") };
+    const { status, value, etag: newTag } = await answer(this.host + path, { headers: this.#headers(headers), signal, limitMs });
+    return status === 304 ? null : { view: value, etag: newTag };
   }
 
   #path(rest) {
@@ -93,7 +98,7 @@ export class PetHost {
   async #ask(method, path, { body } = {}) {
     const json = body === undefined ? {} : { "Content-Type": "application/json" };
     const text = body === undefined ? undefined : JSON.stringify(body);
-    return bodyOf(await answer(this.host + path, { method, headers: this.#headers(json), body: text }));
+    return (await answer(this.host + path, { method, headers: this.#headers(json), body: text })).value;
   }
 }
 
@@ -101,31 +106,44 @@ export class PetHost {
 export async function newbornSave(host, { name, timeZone, petSeed }) {
   const headers = { "Content-Type": "application/json" };
   const body = JSON.stringify({ name, timeZone, petSeed });
-  return bodyOf(await answer(`${host}/app/newborn`, { method: "POST", headers, body }));
+  return (await answer(`${host}/app/newborn`, { method: "POST", headers, body })).value;
 }
 
+/** `{status, etag, value}` of an answer that arrived whole and in time; throws `HostProblem` for anything else. */
 async function answer(url, { method = "GET", headers = {}, body, signal = null, limitMs = ANSWER_MS_MAX }) {
-  const limit = AbortSignal.timeout(limitMs);
-  const either = signal ? AbortSignal.any([signal, limit]) : limit;
-  let response;
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  const timer = setTimeout(end, limitMs);
+  signal?.addEventListener("abort", end);
   try {
-    response = await fetch(url, { method, headers, body, signal: either, cache: "no-store", credentials: "omit" });
-  } catch {
-    if (signal?.aborted) throw signal.reason;
-    throw new HostProblem("unreachable");
+    const options = { method, headers, body, signal: ending.signal, cache: "no-store", credentials: "omit" };
+    const response = await fetch(url, options);
+    return understood(response, await response.text());
+  } catch (error) {
+    if (error instanceof HostProblem) throw error;
+    throw new HostProblem(signal?.aborted ? "aborted" : "unreachable");
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", end);
   }
-  if (response.ok || response.status === 304) return response;
-  const fields = await response.json().catch(() => ({}));
-  const code = typeof fields?.code === "string" ? fields.code : "unexpected_answer";
-  throw new HostProblem(code, { status: response.status, fields: fields ?? {} });
 }
 
-/** The JSON of an answer that arrived whole; one that breaks off half-way is as lost as one that never came. */
-async function bodyOf(response) {
-  if (response.status === 204) return null;
+function understood(response, text) {
+  const value = jsonIn(text);
+  if (response.status === 304 || response.status === 204) return { status: response.status, value: null };
+  if (!response.ok) {
+    const code = typeof value?.code === "string" ? value.code : "unexpected_answer";
+    throw new HostProblem(code, { status: response.status, fields: value ?? {} });
+  }
+  // an answer that breaks off half-way is as lost as one that never came
+  if (value === undefined) throw new HostProblem("unreachable");
+  return { status: response.status, etag: response.headers.get("ETag"), value };
+}
+
+function jsonIn(text) {
   try {
-    return await response.json();
+    return JSON.parse(text);
   } catch {
-    throw new HostProblem("unreachable");
+    return undefined;
   }
 }

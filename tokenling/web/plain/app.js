@@ -7,6 +7,7 @@ import { put } from "./dom.js";
 import { NotASave, readSave } from "./files.js";
 import { makeMeet } from "./meet.js";
 import { intendDelete, intendPark, intendResume, abandon, plan, settle } from "./moves.js";
+import { Outbox } from "./outbox.js";
 import { problemText, say } from "./strings.js";
 
 /** Pauses before a lost step of a move is done again; the last one repeats. */
@@ -22,6 +23,14 @@ export class App {
     Object.assign(this, { records, page, live, companion: null, names: {}, unsaid: [], remote: null, current: null });
     this.host = location.origin;
     this.moving = new Map();
+    this.outboxes = new Map();
+  }
+
+  /** Once: whoever closes the page with something unconfirmed is asked first. */
+  guard() {
+    window.addEventListener("beforeunload", (event) => {
+      if ([...this.outboxes.values()].some((outbox) => outbox.unconfirmed)) event.preventDefault();
+    });
   }
 
   async start() {
@@ -111,13 +120,22 @@ export class App {
   async #adopt(name, code) {
     const screen = this.screen;
     screen.moving();
-    const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC";
     try {
-      const save = await newbornSave(this.host, { name, timeZone, petSeed: newUuid().replaceAll("-", "") });
+      const save = await this.#newborn(name, Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC");
       await this.adoptSave(save, { enrolCode: code });
     } catch (problem) {
       screen.askName();
       screen.tell(problemText(problem));
+    }
+  }
+
+  async #newborn(name, timeZone) {
+    try {
+      return await newbornSave(this.host, { name, timeZone, petSeed: newUuid().replaceAll("-", "") });
+    } catch (problem) {
+      // a browser may name a zone that the engine's zone data does not have
+      if (problem.fields?.path !== "timeZone" || timeZone === "UTC") throw problem;
+      return this.#newborn(name, "UTC");
     }
   }
 
@@ -162,6 +180,12 @@ export class App {
   async forget(localId) {
     await this.records.forgetPet(localId);
     await this.start();
+  }
+
+  /** One outbox a pet for as long as the page is open: its repeats must not end with a screen. */
+  outboxOf(localId, host) {
+    if (!this.outboxes.has(localId)) this.outboxes.set(localId, new Outbox(host));
+    return this.outboxes.get(localId);
   }
 
   /** What is known of a pet's running move, for its banner: `{text, actions}` or null. */

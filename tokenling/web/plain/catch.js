@@ -49,10 +49,28 @@ function makeTable() {
   const ball = svg("circle", { class: "catch-ball", r: 13, cx: -40, cy: 100 });
   const ringAt = swing(RING * 100, 100);
   const ring = svg("circle", { class: "catch-ring", r: 34, cx: RING * 400, cy: ringAt.y * 220 });
-  const picture = svg("svg", { viewBox: "0 0 400 220", "aria-hidden": "true" }, ring, ball);
+  const picture = svg("svg", { viewBox: "0 0 400 220", "aria-hidden": "true" }, meadow(), catcher(), ring, ball);
   const field = html("div", { class: "field-of-play" }, picture);
   const tap = html("button", { class: "main", type: "button", autofocus: true }, say("game.tap"));
   return { ball, field, tap, status: html("p", { class: "soft" }), foot: html("div", { class: "row" }, tap) };
+}
+
+function meadow() {
+  return svg("path", { class: "catch-meadow", d: "M0 176 C90 160 160 184 250 172 C320 164 360 178 400 170 V220 H0 Z" });
+}
+
+/** The pet, seen from afar, looking at where the ball will be. */
+function catcher() {
+  return svg(
+    "g",
+    { transform: `translate(${RING * 400} 196)` },
+    svg("path", { class: "catch-leaf", d: "M0 -52 C-4 -64 -20 -68 -26 -62 C-22 -52 -8 -48 0 -52 C4 -64 20 -68 26 -62 C22 -52 8 -48 0 -52 Z" }),
+    svg("path", { class: "catch-pet", d: "M-34 -18 C-34 -44 -20 -54 0 -54 S34 -44 34 -18 C34 -2 20 0 0 0 S-34 -2 -34 -18 Z" }),
+    svg("path", { class: "catch-arms", d: "M-31 -26 q-12 -8 -8 -18 M31 -26 q12 -8 8 -18" }),
+    svg("circle", { class: "catch-eye", cx: -10, cy: -34, r: 3.6 }),
+    svg("circle", { class: "catch-eye", cx: 10, cy: -34, r: 3.6 }),
+    svg("path", { class: "catch-smile", d: "M-6 -24 Q0 -18 6 -24" }),
+  );
 }
 
 /** The rounds one after the other, on animation frames; `over(score)` once. */

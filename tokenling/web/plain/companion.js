@@ -8,7 +8,7 @@ import { download } from "./files.js";
 import { makeFrame } from "./frame.js";
 import { FOODS, GIFTS, TOYS } from "./items.js";
 import { checkpointOf, checkpointed } from "./moves.js";
-import { Outbox, OutboxFull } from "./outbox.js";
+import { OutboxFull } from "./outbox.js";
 import { modelOf } from "./snapshot.js";
 import { nameOf, problemText, say } from "./strings.js";
 import { Sync } from "./sync.js";
@@ -32,7 +32,7 @@ export class Companion {
   constructor({ records, localId, entry, app }) {
     Object.assign(this, { records, localId, entry, app, model: null, view: null, problem: null, refusal: null, silence: null });
     this.host = new PetHost(entry);
-    this.outbox = new Outbox(this.host, () => this.entry.epoch, () => this.render());
+    this.outbox = app.outboxOf(localId, this.host);
     this.sync = new Sync(this.host, {
       onView: (view) => this.#take(view),
       onHeard: () => this.#heard(),
@@ -55,6 +55,7 @@ export class Companion {
       this.copy = copy;
       this.model = modelOf({ ...copy, status: "unknown", serverTime: copy.atMs });
     }
+    this.outbox.watch(() => this.render());
     this.timer = setInterval(() => this.#tick(), TICK_MS);
     this.onHidden = () => document.hidden && this.#leave();
     this.onNetwork = () => this.render();
@@ -67,7 +68,7 @@ export class Companion {
 
   stop() {
     this.sync.stop();
-    this.outbox.close();
+    this.outbox.watch(() => {});
     clearInterval(this.timer);
     document.removeEventListener("visibilitychange", this.onHidden);
     window.removeEventListener("online", this.onNetwork);
@@ -241,7 +242,8 @@ export class Companion {
     const status = this.view?.status;
     const resume = { label: say("settings.resume"), run: () => this.app.resume(this.localId, this.entry.epoch) };
     if (status === "parked") return { key: "parked", calm: true, text: say("parked.text", { name }), actions: [resume] };
-    if (status === "quarantined") return { key: "quarantined", text: say("quarantined.text", { name }), actions: [] };
+    if (status === "quarantined")
+      return { key: "quarantined", text: say("quarantined.text", { name, error: firstLine(this.view.error) }), actions: [] };
     return null;
   }
 
@@ -268,7 +270,7 @@ export class Companion {
   #send(command, done, refused = () => {}) {
     let promise;
     try {
-      promise = this.outbox.send(command);
+      promise = this.outbox.send(command, this.entry.epoch);
     } catch (problem) {
       this.#showProblem(problem);
       return false;
@@ -336,6 +338,11 @@ export class Companion {
 
 function stageText({ stage, name }) {
   return stage === "hatchling" ? say("event.hatched", { name }) : say("event.grew", { name, item: nameOf("stage", stage) });
+}
+
+/** The kind of fault; the frames below it are for the host's operator. */
+function firstLine(error) {
+  return String(error ?? "?").split("\n")[0];
 }
 
 function choicesOf(items) {

@@ -9,6 +9,8 @@ import { bandWords, nameOf, say } from "./strings.js";
 const CARE = ["feed", "wash", "tuck", "stroke", "lamp"];
 /** The lowest two bands ask for something: they are marked, in words and colour, never with alarm. */
 const LOW_BANDS = 2;
+/** A young bond is no fault. */
+const NEVER_LOW = "bond";
 
 /** `act.care(action)` does it. */
 export function makeHome(act) {
@@ -56,7 +58,7 @@ function meterRow(meter, value) {
   const label = say("meter.value", { meter: name, word, band: band + 1 });
   return html(
     "li",
-    { class: band < LOW_BANDS ? "meter low" : "meter", "data-meter": meter, "data-band": band, title: label },
+    { class: band < LOW_BANDS && meter !== NEVER_LOW ? "meter low" : "meter", "data-meter": meter, "data-band": band, title: label },
     html("span", { class: "unseen" }, label),
     icon(meter),
     html("span", { class: "bands", "aria-hidden": "true" }, ...lights),

@@ -1,6 +1,6 @@
 /* Opens this browser's records and starts the page. Without records nothing is started: a pet's key would be lost. */
 
-import { newUuid } from "./api.js";
+import { isPrivate, newUuid } from "./api.js";
 import { App } from "./app.js";
 import { html, put } from "./dom.js";
 import { RecordsTooNew, openRecords } from "./records.js";
@@ -10,15 +10,21 @@ const page = document.getElementById("page");
 const live = document.getElementById("live");
 
 async function start() {
+  if (!isPrivate(location)) return refuse("problem.plain_http");
   let records;
   try {
     records = await openRecords(newUuid());
   } catch (error) {
     const key = error instanceof RecordsTooNew ? "problem.records_too_new" : "problem.no_storage";
-    put(page, html("main", { class: "meet" }, html("p", { class: "alert", role: "alert" }, say(key))));
-    return;
+    return refuse(key);
   }
-  await new App(records, page, live).start();
+  const app = new App(records, page, live);
+  app.guard();
+  await app.start();
+}
+
+function refuse(key) {
+  put(page, html("main", { class: "meet" }, html("p", { class: "alert", role: "alert" }, say(key))));
 }
 
 start();

@@ -1,13 +1,11 @@
 /* The first minute: an egg, a name, and the way in. Also shown while a pet is still moving in, with what hinders it. */
 
 import { html, put } from "./dom.js";
+import { NAME_MAX } from "./items.js";
 import { importButton } from "./settings.js";
 import { makeScene } from "./scene.js";
 import { skyOf } from "./snapshot.js";
 import { say } from "./strings.js";
-
-/** The engine's bound on a name, in code points. */
-const NAME_MAX = 24;
 
 /** `act`: `adopt(name, code)`, `retry(code)`, `cancel()`, `back()`, `importSave(file)`. */
 export function makeMeet(act, { host, canGoBack }) {
@@ -26,13 +24,13 @@ export function makeMeet(act, { host, canGoBack }) {
   }
 
   function askName({ withCode = false } = {}) {
-    const name = html("input", { id: "new-name", type: "text", autocomplete: "off", required: true, maxlength: 2 * NAME_MAX });
+    const name = html("input", { id: "new-name", type: "text", autocomplete: "off", required: true, maxlength: NAME_MAX });
     const code = withCode ? codeField() : null;
     const go = html("button", { class: "main", type: "submit" }, say("meet.go"));
     const submit = (event) => {
       event.preventDefault();
       const wanted = name.value.trim();
-      if (wanted && [...wanted].length <= NAME_MAX) act.adopt(wanted, code?.querySelector("input").value);
+      if (wanted) act.adopt(wanted, code?.querySelector("input").value);
     };
     const label = html("label", { for: "new-name" }, say("meet.name"));
     const form = html("form", { onsubmit: submit }, html("div", { class: "field" }, label, name), code, go);

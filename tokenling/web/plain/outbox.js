@@ -13,21 +13,23 @@ const WAITING_MAX = 16;
 export class OutboxFull extends Error {}
 
 export class Outbox {
-  /** `epochOf()` gives the newest known epoch; `onChange()` is called whenever `items` or a state in it changed. */
-  constructor(host, epochOf, onChange) {
+  constructor(host) {
     this.host = host;
-    this.epochOf = epochOf;
-    this.onChange = onChange;
     this.items = [];
     this.running = false;
-    this.closed = false;
     this.shown = { epoch: 0, revision: 0 };
+    this.onChange = () => {};
+  }
+
+  /** `onChange()` is called whenever `items` or a state in it changed. The outbox outlives the screen that fills it. */
+  watch(onChange) {
+    this.onChange = onChange;
   }
 
   /** Resolves with the host's answer, rejects with its refusal. A stuck command stays pending until retried. */
-  send(command) {
+  send(command, epoch) {
     if (this.items.filter((item) => item.state !== "done").length >= WAITING_MAX) throw new OutboxFull();
-    const body = { epoch: this.epochOf(), operationId: newUuid(), command };
+    const body = { epoch, operationId: newUuid(), command };
     const item = { body, state: "waiting", revision: null, epoch: null };
     item.promise = new Promise((resolve, reject) => Object.assign(item, { resolve, reject }));
     this.items.push(item);
@@ -50,8 +52,9 @@ export class Outbox {
     this.items = this.items.filter((item) => item.state !== "done" || !isShown(item));
   }
 
-  close() {
-    this.closed = true;
+  /** Whether something the owner did is not known to have happened. */
+  get unconfirmed() {
+    return this.items.some((item) => item.state !== "done");
   }
 
   async #run() {
@@ -59,7 +62,7 @@ export class Outbox {
     this.running = true;
     for (;;) {
       const item = this.items.find((one) => one.state === "waiting");
-      if (!item || this.closed) break;
+      if (!item) break;
       await this.#deliver(item);
       // a silent host would swallow the rest as well, and their order would be lost: all rest together
       if (item.state === "stuck") for (const one of this.items) if (one.state === "waiting") one.state = "stuck";
@@ -78,7 +81,7 @@ export class Outbox {
         return item.resolve(answer);
       } catch (problem) {
         if (!problem.lost) return this.#refused(item, problem);
-        if (pauseMs === null || this.closed) break;
+        if (pauseMs === null) break;
         item.repeated = true;
         this.#changed();
         await new Promise((resolve) => setTimeout(resolve, pauseMs));

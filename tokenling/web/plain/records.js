@@ -20,7 +20,9 @@ const CHECKPOINTS_MAX = 3;
 const CHECKPOINT_STEP_MS = 60 * 60_000;
 
 /** A record of a newer kind than this page knows: it must not be overwritten. */
-export class RecordsTooNew extends Error {}
+export class RecordsTooNew extends Error {
+  name = "RecordsTooNew";
+}
 
 export function emptyRemote(deviceId) {
   return { v: 1, deviceId, pets: {} };

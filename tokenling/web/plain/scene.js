@@ -95,7 +95,7 @@ function indoors() {
     { class: "indoors" },
     svg("rect", { class: "wall", x: -200, y: -100, width: 800, height: 400 }),
     wallpaper(),
-    svg("path", { class: "beams", d: "M-200 40 L200 -70 L600 40 M200 -70 V20" }),
+    svg("path", { class: "beams", d: "M-60 96 L176 -40 M460 96 L224 -40 M40 18 H360" }),
     windowFrame(),
     picture(),
     hearth(),
@@ -334,15 +334,15 @@ function face({ eyes, gap, scale }) {
     pair("shut", (x) => svg("path", { d: `M${x - 7} 0 Q${x} 6 ${x + 7} 0` })),
     pair("tired", (x) =>
       svg("g", {},
-        svg("ellipse", { cx: x, cy: 2, rx: 6, ry: 5 }),
-        svg("path", { d: `M${x - 8} -3 H${x + 8}` }),
+        svg("ellipse", { cx: x, cy: 3, rx: 5, ry: 3.6 }),
+        svg("path", { d: `M${x - 7} 1 Q${x} -4 ${x + 7} 1` }),
       ),
     ),
     svg("path", { class: "mouth smile", d: "M-9 12 Q0 21 9 12" }),
     svg("path", { class: "mouth grin", d: "M-10 11 Q0 27 10 11 Z" }),
     svg("path", { class: "mouth calm", d: "M-6 14 Q0 18 6 14" }),
     svg("path", { class: "mouth flat", d: "M-6 16 H6" }),
-    svg("path", { class: "mouth low", d: "M-8 18 Q0 11 8 18" }),
+    svg("path", { class: "mouth low", d: "M-7 17 Q0 13 7 17" }),
     svg("ellipse", { class: "mouth oh", cx: 0, cy: 16, rx: 4, ry: 5 }),
   );
 }

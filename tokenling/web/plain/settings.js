@@ -1,6 +1,7 @@
 /* Name, chatter, home, files, pausing, deleting, and the other pets of this browser. */
 
 import { html, put } from "./dom.js";
+import { NAME_MAX } from "./items.js";
 import { nameOf, say } from "./strings.js";
 
 /** Idle slots a waking hour that the engine offers. */
@@ -13,17 +14,20 @@ export function makeSettings(act) {
 
   function update(model, pets) {
     const state = JSON.stringify([model.name, model.chatter, model.status, model.host, pets]);
-    if (state === shown || element.contains(document.activeElement) && document.activeElement.value) return;
+    const focused = element.contains(document.activeElement) ? document.activeElement : null;
+    // a name that is being typed is left alone until it is done
+    if (state === shown || focused?.type === "text") return;
     shown = state;
     const { name, host } = model;
     const home = html("div", { class: "card" }, html("h3", {}, say("settings.home")), html("p", { class: "small" }, say("settings.home.text", { name, host })));
     put(element, html("h2", {}, say("settings.heading")), nameForm(model, act), chatterChoice(model, act), home, fileCard(act), lifeCard(model, act), petsCard(pets, act));
+    if (focused?.id) document.getElementById(focused.id)?.focus({ preventScroll: true });
   }
   return { element, update };
 }
 
 function nameForm({ name, status }, act) {
-  const input = html("input", { id: "rename", type: "text", value: name, maxlength: 48, autocomplete: "off" });
+  const input = html("input", { id: "rename", type: "text", value: name, maxlength: NAME_MAX, autocomplete: "off" });
   const save = html("button", { type: "submit", disabled: status !== "active" }, say("settings.name.save"));
   const submit = (event) => {
     event.preventDefault();
@@ -36,7 +40,7 @@ function nameForm({ name, status }, act) {
 
 function chatterChoice({ chatter, status }, act) {
   const options = CHATTERS.map((value) => {
-    const attributes = { type: "radio", name: "chatter", value, checked: value === chatter, disabled: status !== "active" };
+    const attributes = { id: `chatter-${value}`, type: "radio", name: "chatter", value, checked: value === chatter, disabled: status !== "active" };
     return html("label", {}, html("input", { ...attributes, onchange: () => act.chatter(value) }), nameOf("chatter", value));
   });
   return html("fieldset", { class: "field" }, html("legend", {}, say("settings.chatter")), html("div", { class: "choices" }, ...options));
@@ -67,7 +71,7 @@ export function importButton(act, className = "") {
 function lifeCard({ name, status }, act) {
   const parked = status === "parked" || status === "prepared";
   const key = parked ? "settings.resume" : "settings.park";
-  const change = html("button", { type: "button", "data-life": parked ? "resume" : "park", onclick: () => (parked ? act.resume() : act.park()) }, say(key));
+  const change = html("button", { id: "life", type: "button", "data-life": parked ? "resume" : "park", onclick: () => (parked ? act.resume() : act.park()) }, say(key));
   const remove = html("button", { type: "button", class: "danger", onclick: () => act.remove() }, say("settings.delete"));
   return html(
     "div",

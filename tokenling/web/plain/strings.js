@@ -57,8 +57,8 @@ const TABLE = {
   "talk.stuck": "not confirmed yet",
   "talk.stuck.retry": "Send again",
   "talk.left": "{left} left",
+  "talk.over": "{over} too many",
   "talk.said": "{name}: {text}",
-  "talk.note": "small pet, small mind: its words are its own, and sometimes odd",
 
   "away.heading": "While you were away",
   "away.close": "Got it",
@@ -72,11 +72,11 @@ const TABLE = {
   "meter.warmth": "Warm",
   "meter.bond": "Bond",
   "band.fullness": ["very hungry", "hungry", "peckish", "well fed", "full"],
-  "band.energy": ["worn out", "sleepy", "so-so", "lively", "full of beans"],
+  "band.energy": ["worn out", "sleepy", "so-so", "lively", "bouncy"],
   "band.mood": ["low", "quiet", "calm", "glad", "beaming"],
   "band.hygiene": ["grubby", "dusty", "fair", "clean", "sparkling"],
   "band.warmth": ["chilly", "cool", "mild", "cosy", "snug"],
-  "band.bond": ["shy", "curious", "friendly", "close", "very close"],
+  "band.bond": ["shy", "curious", "friendly", "close", "devoted"],
   "meter.value": "{meter}: {word}, {band} of 5",
 
   "care.label": "Care",
@@ -117,8 +117,6 @@ const TABLE = {
   "game.missed": "Missed",
   "game.score": "{score} of {rounds}",
   "game.over": "You two caught {score} of {rounds}.",
-  "game.expires": "The round is open for {seconds} s more.",
-  "game.gone": "That round is over already.",
   "game.done": "Done",
   "game.throw": "Throw {throw} of {rounds}",
 
@@ -264,8 +262,7 @@ const TABLE = {
   "import.why.shape": "it does not look like a save",
 
   "parked.text": "{name}'s life is paused.",
-  "quarantined.text": "{name}'s own rules hit a fault, so the host stopped it, unharmed. You can read it, keep a file, or delete it.",
-  "prepared.text": "{name} has not moved in completely.",
+  "quarantined.text": "{name}'s own rules hit a fault, so the host stopped it, unharmed ({error}). You can read it, keep a file, or delete it.",
 
   "banners.label": "Notices",
   "link.live": "Live",
@@ -299,6 +296,8 @@ const TABLE = {
   "problem.id_taken": "The host knows another pet under this id. Cancel and try again.",
   "problem.pet_deleted": "This pet was deleted at the host.",
   "problem.invalid_command": "The pet cannot do that now.",
+  "problem.invalid_envelope": "The host does not take that. Another name may help.",
+  "problem.plain_http": "This page was sent over plain http from another machine, where others could read your pet's key. Open it over https.",
   "problem.invalid_save": "The host refused this save.",
   "problem.not_found": "The host does not know this pet.",
   "problem.operation_reused": "The host had something else under that number. Please do that again.",

@@ -65,9 +65,9 @@ export class Sync {
     try {
       const answer = await this.host.view({ etag: this.etag, wait, signal });
       this.#heard();
-      if (answer) this.#take(answer);
+      const isNews = answer !== null && this.#take(answer);
       this.handlers.onHeard();
-      const refused = wait && answer === null && Date.now() - askedMs < FOREGROUND_POLL_MS;
+      const refused = wait && !isNews && Date.now() - askedMs < FOREGROUND_POLL_MS;
       return this.#pauseAfter(refused);
     } catch (problem) {
       if (signal.aborted) return 0;
@@ -75,18 +75,20 @@ export class Sync {
     }
   }
 
-  /** The next long-poll begins at once; a host that lets none wait (it is stopping) is asked once a second. */
+  /** The next long-poll begins at once; a host that lets none wait (it is stopping) or tells nothing new is asked once a second. */
   #pauseAfter(refused) {
     if (document.hidden) return HIDDEN_POLL_MS;
     return refused || Date.now() < this.plainUntilMs ? FOREGROUND_POLL_MS : 0;
   }
 
+  /** Whether the snapshot is taken: an older one than the newest is ignored. */
   #take({ view, etag }) {
     this.etag = etag;
     const stamp = { epoch: view.epoch, revision: view.revision, atMs: view.serverTime };
-    if (this.newest && isOlder(stamp, this.newest)) return;
+    if (this.newest && isOlder(stamp, this.newest)) return false;
     this.newest = stamp;
     this.handlers.onView(view);
+    return true;
   }
 
   #heard() {

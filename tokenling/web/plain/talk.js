@@ -33,7 +33,7 @@ export function makeTalk(act) {
   function count() {
     const rest = TEXT_MAX - codePoints(input.value.trim());
     left.hidden = rest > LEFT_SHOWN;
-    left.textContent = say("talk.left", { left: rest });
+    left.textContent = rest >= 0 ? say("talk.left", { left: rest }) : say("talk.over", { over: -rest });
     input.setAttribute("aria-invalid", String(rest < 0));
   }
 

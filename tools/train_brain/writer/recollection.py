@@ -20,9 +20,15 @@ FACTS: tuple[tuple[str, str], ...] = (
 )
 """What a told fact becomes, by how it was put."""
 TURNED: tuple[tuple[str, str], ...] = (
-    ("owner's ", "your "), ("owner likes ", "you like "), ("owner dislikes ", "you don't like "), ("owner has ", "you have "),
-    ("owner is ", "you are "), ("owner lives ", "you live "), ("owner plays ", "you play "), ("owner knows ", "you know "),
-)  # fmt: skip
+    ("owner's ", "your "),
+    ("owner likes ", "you like "),
+    ("owner dislikes ", "you don't like "),
+    ("owner has ", "you have "),
+    ("owner is ", "you are "),
+    ("owner lives ", "you live "),
+    ("owner plays ", "you play "),
+    ("owner knows ", "you know "),
+)
 """A memory as it is said to its owner."""
 NAME_MEMORY = "owner's name is "
 
@@ -91,19 +97,47 @@ def recalled_words(scene: Scene, chance: Chance, words: Wording) -> str:
 
 
 EVENTS: tuple[tuple[str, str], ...] = (
-    (r"hatched", "hatched"), (r"became a?n? ?(.*)", "grew"), (r"owner came back", "came"), (r"owner came at .* again", "habit"),
-    (r"talked with owner", "talked"), (r"was fed (\w+)", "fed"), (r"had a bath", "washed"), (r"was tucked in", "tucked"),
-    (r"was stroked", "stroked"), (r"took a nap", "slept"), (r"took (.+)", "accepted"), (r"did not take (.+)", "declined"),
-    (r"played catch", "caught"), (r"slept", "slept"), (r"went to the (\w+)", "went"), (r"found a snack", "found"),
-    (r"learned something", "remembered"), (r"got a new name", "named"), (r"moved house", "moved_house"),
-    (r"got a new brain", "new_brain"), (r"saw (\w+)", "weather"), (r"sang", "did"), (r"danced", "did"), (r"explored", "did"),
-    (r"drew a picture", "did"), (r"played", "did"), (r"watched the sky", "did"), (r"hid", "did"), (r"stretched", "did"),
-)  # fmt: skip
+    (r"hatched", "hatched"),
+    (r"became a?n? ?(.*)", "grew"),
+    (r"owner came back", "came"),
+    (r"owner came at .* again", "habit"),
+    (r"talked with owner", "talked"),
+    (r"was fed (\w+)", "fed"),
+    (r"had a bath", "washed"),
+    (r"was tucked in", "tucked"),
+    (r"was stroked", "stroked"),
+    (r"took a nap", "slept"),
+    (r"took (.+)", "accepted"),
+    (r"did not take (.+)", "declined"),
+    (r"played catch", "caught"),
+    (r"slept", "slept"),
+    (r"went to the (\w+)", "went"),
+    (r"found a snack", "found"),
+    (r"learned something", "remembered"),
+    (r"got a new name", "named"),
+    (r"moved house", "moved_house"),
+    (r"got a new brain", "new_brain"),
+    (r"saw (\w+)", "weather"),
+    (r"sang", "did"),
+    (r"danced", "did"),
+    (r"explored", "did"),
+    (r"drew a picture", "did"),
+    (r"played", "did"),
+    (r"watched the sky", "did"),
+    (r"hid", "did"),
+    (r"stretched", "did"),
+)
 """How the day's line tells an event, and the diary's section for it."""
 DEED_NAMES: Mapping[str, str] = {
-    "sang": "singing", "danced": "dancing", "explored": "exploring", "drew a picture": "drawing", "played": "playing",
-    "watched the sky": "sky watching", "hid": "hiding", "stretched": "stretching",
-}  # fmt: skip
+    "sang": "singing",
+    "danced": "dancing",
+    "explored": "exploring",
+    "drew a picture": "drawing",
+    "played": "playing",
+    "watched the sky": "sky watching",
+    "hid": "hiding",
+    "stretched": "stretching",
+}
 _COUNT = re.compile(r" twice$| \d+ times$")
 
 

@@ -1,0 +1,24 @@
+"""The numbers of a training run."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything beside the corpus and the shape that decides the weights."""
+
+    seed: int = 1
+    steps: int = 4000
+    decay_steps: int = 1200
+    quantized_steps: int = 400
+    warmup_steps: int = 100
+    batch_tokens: int = 6144
+    rate: float = 0.004
+    validate_steps: int = 250
+    checkpoint_steps: int = 250
+    threads: int = 2
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate of a step: up, level, down to zero."""
+        left = (self.steps - step) / max(1, self.decay_steps)
+        return self.rate * min(1.0, (step + 1) / self.warmup_steps, left)
