@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tokenling.runtime import LaneFailed, Sampling
 from tokenling.runtime.exp2_table import EXP2_TABLE
-from tokenling.runtime.sampling import choose, could_choose, draw64, kept, philox4x32, top_ids, weights_of
+from tokenling.runtime.sampling import choose, could_choose, draw64, kept, philox4x32, picked, top_ids, weights_of
 
 ROOT = Path(__file__).parents[2]
 VECTORS = json.loads((Path(__file__).parent / "sampling_vectors.json").read_text("utf-8"))
@@ -94,6 +94,17 @@ def test_ties_go_to_the_lower_id_everywhere() -> None:
     assert choose(row(0, 3, 3, 3), Sampling(0, 40, 1000, 5), 0).token == 1
     assert top_ids(row(1, 2, 1, 2, 1), 3).tolist() == [1, 3, 0]
     assert top_ids(row(1, 2, 1, 2, 1), 0).tolist() == [1, 3, 0, 2, 4]
+
+
+def test_many_ties_go_to_the_lower_ids() -> None:
+    logits = np.tile(row(1, 2), 200)
+    assert top_ids(logits, 150).tolist() == list(range(1, 300, 2))
+    assert top_ids(logits, 0).tolist() == [*range(1, 400, 2), *range(0, 400, 2)]
+
+
+def test_a_mark_on_a_border_belongs_to_the_next_token_of_any_weight() -> None:
+    sums = np.array([5, 5, 8])
+    assert [picked(sums, mark) for mark in (0, 4, 5, 7)] == [0, 0, 2, 2]
 
 
 def test_top_p_keeps_the_fewest_that_reach_the_share() -> None:
