@@ -31,8 +31,8 @@ from tokenling.host.executor import (
     TRIES_MAX,
     back_off_ms,
 )
-from tokenling.protocol import TURN_RECEIPTS_MAX, Record, Status, Tombstone
-from tokenling.store import FailureCode, StoreFailed
+from tokenling.protocol import SAVE_BYTES_MAX, TURN_RECEIPTS_MAX, Record, Status, Tombstone
+from tokenling.store import FailureCode, StaleWrite, StoreFailed
 
 STROKE = {"kind": "care", "action": "stroke"}
 
@@ -549,3 +549,48 @@ async def test_a_store_that_cannot_go_on_ends_the_process(tmp_path: Path) -> Non
     with pytest.raises(BaseExceptionGroup) as caught:
         await live_until_it_fails()
     assert caught.group_contains(StoreFailed)
+
+
+async def test_a_reply_whose_row_was_written_by_somebody_else_is_had_again(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await woken(house, await Owner(house).move_in(new_save(house.wall, chatter=0)))
+        house.brain.close_gate()
+        await owner.say("hello")
+        await house.begin()
+        carry_out, lost = house.store.carry_out, []
+
+        async def lose_once(pet_id: str, effects) -> None:
+            if not lost:
+                lost.append(pet_id)
+                raise StaleWrite
+            await carry_out(pet_id, effects)
+
+        house.store.carry_out = lose_once  # type: ignore[method-assign]
+        house.brain.gate.set()
+        await house.settle()
+        await house.settle()
+        assert 1 == len(chat_of(await owner.see(), "pet"))
+        assert [owner.pet_id] == lost
+
+
+async def test_a_pet_that_outgrows_its_bound_is_quarantined_before_the_store_sees_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        monkeypatch.setattr(engine, "dump_save", lambda state: b" " * (SAVE_BYTES_MAX + 1))
+        with pytest.raises(ApiError) as caught:
+            await owner.say("hello")
+        assert ("not_active", "quarantined") == (caught.value.code, caught.value.fields["petStatus"])
+        assert Status.QUARANTINED is (await owner.stored()).status
+
+
+async def test_a_pet_whose_rules_fail_at_the_door_goes_home_as_it_was_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await woken(house, await Owner(house).move_in())
+        before = await owner.stored()
+        monkeypatch.setattr(engine, "advance", lambda state, now_ms: {}[state.name])
+        parked = await owner.park()
+        assert ("parked", json.loads(before.save)) == (parked["status"], parked["save"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import trio
 
-from host_pets.house import HOUR_MS, MINUTE_MS, Owner, new_save, open_house
+from host_pets.house import HOUR_MS, MINUTE_MS, Owner, ScriptedBrain, new_save, open_house
 from tokenling.host.envelopes import View
 
 MEMBERS = ["id", "status", "epoch", "revision", "save", "effects", "game", "thinking", "error", "serverTime"]
@@ -191,3 +191,43 @@ async def test_every_parked_poll_is_answered_at_once_when_the_host_stops(tmp_pat
                 await trio.testing.wait_all_tasks_blocked(0.01)
                 house.pets.close()
         assert [None] * 4 == answered
+
+
+async def test_a_poll_wakes_when_thinking_ends_without_a_reply(tmp_path: Path) -> None:
+    async with open_house(tmp_path, brain=ScriptedBrain(lambda turn_id, request: "")) as house:
+        owner = await Owner(house).move_in(new_save(house.wall, chatter=0))
+        await house.settle()
+        house.brain.close_gate()
+        await owner.say("hello")
+        await house.begin()
+        thinking, answered = await look(owner), []
+
+        async def poll() -> None:
+            answered.append(await owner.look(etag=thinking.etag, wait_s=50))
+
+        with trio.fail_after(10):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(poll)
+                await trio.testing.wait_all_tasks_blocked(0.01)
+                house.brain.gate.set()
+        seen = json.loads(answered[0].body)
+        assert (json.loads(thinking.body)["revision"], False) == (seen["revision"], seen["thinking"])
+
+
+async def test_a_poll_wakes_when_time_alone_changes_what_is_seen(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        owner = await Owner(house).move_in(new_save(house.wall, chatter=0))
+        await house.settle()
+        first, answered = await look(owner), []
+
+        async def poll() -> None:
+            answered.append(await owner.look(etag=first.etag, wait_s=50))
+
+        with trio.fail_after(10):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(poll)
+                await trio.testing.wait_all_tasks_blocked(0.01)
+                revision = (await owner.stored()).revision
+                while (await owner.stored()).revision == revision:
+                    await house.pass_ms(MINUTE_MS)
+        assert revision < json.loads(answered[0].body)["revision"]
