@@ -79,6 +79,30 @@ def test_a_lost_answer_and_a_reload_leave_exactly_one_pet(owner, home, path_end)
     assert len({json.dumps(body, sort_keys=True) for body in sent}) == 1
 
 
+@pytest.mark.parametrize("path_end", ["/api/pets", "/transfer"], ids=["prepare", "activate"])
+def test_a_lost_request_and_a_reload_leave_exactly_one_pet(owner, home, path_end):
+    owner.page.route(f"**{path_end}", lambda route: route.abort())
+    owner.meet()
+    expect(owner.page.get_by_text("No answer yet.")).to_be_visible()
+    before = owner.entry()
+    owner.reopen()
+    living(owner)
+    assert owner.entry()["id"] == before["id"]
+    assert home.pets() == ["active"]
+
+
+@pytest.mark.parametrize("path_end", ["/api/pets", "/transfer"], ids=["prepare", "activate"])
+def test_a_host_that_is_killed_in_the_middle_of_a_move_ends_it_after_its_restart(owner, home, path_end):
+    owner.lose_answers(path_end, times=1)
+    owner.meet()
+    expect(owner.page.get_by_text("No answer yet.")).to_be_visible()
+    home.kill()
+    home.start()
+    living(owner)
+    assert home.pets() == ["active"]
+    assert owner.entry()["intent"] is None
+
+
 @pytest.mark.parametrize("path_end", ["/app/newborn", "/api/pets", "/transfer"])
 def test_a_lost_answer_is_mended_without_a_reload(owner, home, path_end):
     owner.lose_answers(path_end)
