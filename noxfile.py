@@ -4,6 +4,7 @@
 """
 
 import hashlib
+import shutil
 from pathlib import Path
 
 import nox
@@ -40,10 +41,21 @@ def preview(session: nox.Session) -> None:
     session.run("tokenling", "preview", *session.posargs)
 
 
+def install_node_modules(session: nox.Session) -> None:
+    """The npm packages of package-lock.json, unless they are there. Without npm the tests that need them skip."""
+    if shutil.which("npm") is None:
+        session.warn("npm is not here: tests that need Node's packages will skip")
+        return
+    installed, locked = ROOT / "node_modules" / ".package-lock.json", ROOT / "package-lock.json"
+    if not installed.exists() or installed.stat().st_mtime < locked.stat().st_mtime:
+        session.run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", external=True)
+
+
 @nox.session
 def tests(session: nox.Session) -> None:
     """Every test of the default run."""
     install_locked(session, "test")
+    install_node_modules(session)
     session.run("pytest", *session.posargs)
 
 

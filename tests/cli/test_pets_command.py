@@ -147,6 +147,14 @@ def test_pets_do_not_move_to_a_brain_that_does_not_succeed_theirs(database, brai
     assert loaded(database, record(1).pet_id).brain_id == "sprout-0"
 
 
+def test_a_save_that_the_rules_refuse_keeps_every_pet_where_it_is_and_is_not_quoted(database, brain_dir):
+    done = call("rebrain", "--from", "sprout-0", "--to", "sprout-1", "--model-dir", brain_dir, "--db", database)
+    assert done.exit_code == 4
+    assert "its rules fail with SaveRefused; no pet was moved" in done.output
+    assert "otter" not in done.output
+    assert loaded(database, record(1).pet_id) == record(1)
+
+
 @pytest.mark.parametrize("manifest", [None, b"{", b"[]", b"{}", b'{"id": 3}', b"[" * 100_000])
 def test_a_brain_without_a_readable_manifest_is_refused(database, brain_dir, manifest):
     path = brain_dir / "brain.json"

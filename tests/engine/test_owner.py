@@ -232,6 +232,17 @@ def test_a_pet_speaks_first_when_its_owner_returns_whatever_the_owner_does() -> 
     assert "owner is back after 6 hours" in request.header
 
 
+@pytest.mark.parametrize(("minutes", "greeted"), [(299, False), (300, True)])
+def test_five_hours_away_are_an_absence(minutes: int, greeted: bool) -> None:
+    state = quietly(replace(awake(), stage="adult"), NOON + minutes * MINUTE)
+    step = do(state, care("lamp"), NOON + minutes * MINUTE)
+    assert (step.turn is not None) is greeted
+    said = do(step.state, say(), NOON + minutes * MINUTE).state
+    turn = pending_turn(said)
+    assert turn is not None
+    assert ("owner is back after 5 hours" in build_request(said, turn).header) is greeted
+
+
 def test_a_short_absence_needs_no_greeting() -> None:
     state = quietly(awake(), NOON + 2 * HOUR)
     assert do(state, care("lamp"), NOON + 2 * HOUR).turn is None

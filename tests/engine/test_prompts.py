@@ -3,6 +3,7 @@
 from dataclasses import replace
 from hashlib import sha256
 
+import pytest
 from engine_scenes import HOUR, MINUTE, NOON, answered, awake, care, do, live, offer, quietly, say
 
 from tokenling.engine import PROMPT_VERSION, GenerationRequest, State, advance, build_request, pending_turn, prompt_text
@@ -12,7 +13,7 @@ from tokenling.engine.phrases import _TOLD
 from tokenling.engine.state import Event, Game, Memory, OpenOffer, Want
 
 HEADER_WORDS_MAX = 90
-FROZEN = {1: "621040816214b34abf777d67ab54ff57bf585d6141ea11c4679476e8d36e5f20"}
+FROZEN = {1: "ee471cdf4f2703dd26a9e2c2dffd0ff3e0d301d6c8e82ba5a6fb26c9bfa6174e"}
 """SHA-256 over the prompts, tags and lookups of the contract's 300 states, by prompt version."""
 
 
@@ -173,6 +174,12 @@ def test_at_most_four_topics_are_offered_to_recall() -> None:
     memories = tuple(Memory(f"thing{n:02} {'y' * 3}", NOON) for n in range(20))
     request = request_of(do(replace(awake(), memories=memories), say(), NOON).state)
     assert len([tag for tag in request.tags if tag.startswith("[recall ")]) == 4
+
+
+@pytest.mark.parametrize(("minutes", "told"), [(480, True), (481, False)])
+def test_lately_reaches_eight_hours_back(minutes: int, told: bool) -> None:
+    state = replace(awake(), events=(Event("went", NOON - minutes * MINUTE, "attic"),))
+    assert ("went to the attic" in request_of(do(state, say(), NOON).state).header) is told
 
 
 def test_every_event_can_be_told() -> None:

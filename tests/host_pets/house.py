@@ -57,6 +57,7 @@ class ScriptedBrain:
     provider: str = "ScriptedProvider"
     asked: list[tuple[str, GenerationRequest]] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
+    dropped: list[GenerationRequest] = field(default_factory=list)
     stubborn: bool = False
     running: int = 0
     most: int = 0
@@ -87,6 +88,7 @@ class ScriptedBrain:
             await trio.lowlevel.checkpoint()
         except trio.Cancelled:
             self.cancelled.append(turn_id)
+            self.dropped.append(request)
             raise
         finally:
             self.running -= 1

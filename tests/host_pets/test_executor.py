@@ -1,6 +1,7 @@
 """Pets live on their own time: turns without a client, one at a time, late if need be, only while they are wanted."""
 
 import json
+from collections.abc import Container
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,14 @@ from host_pets.house import (
 from tokenling import engine
 from tokenling.engine.request import GenerationRequest
 from tokenling.host.errors import ApiError
-from tokenling.host.executor import BACK_OFF_FIRST_MS, BACK_OFF_MAX_MS, PASSING_FAILURES, TRIES_MAX, back_off_ms
+from tokenling.host.executor import (
+    BACK_OFF_FIRST_MS,
+    BACK_OFF_MAX_MS,
+    EMPTY_TRIES_MAX,
+    PASSING_FAILURES,
+    TRIES_MAX,
+    back_off_ms,
+)
 from tokenling.protocol import TURN_RECEIPTS_MAX, Record, Status, Tombstone
 from tokenling.store import FailureCode, StoreFailed
 
@@ -75,27 +83,34 @@ async def test_idle_turns_happen_without_any_client(tmp_path: Path) -> None:
         assert len(idle) <= len(await owner.receipts())
 
 
-async def test_a_day_with_the_executor_down_ends_in_the_bytes_of_one_that_never_stopped(tmp_path: Path) -> None:
-    evening = NOON_MS + 9 * HOUR_MS
-    ends = []
-    for folder, stops_at_noon in (("live", False), ("late", True)):
-        (tmp_path / folder).mkdir()
-        wall, brain = Wall(NOON_MS - 4 * HOUR_MS), ScriptedBrain()
-        async with open_house(tmp_path / folder, wall=wall, brain=brain) as house:
-            owner = await Owner(house, pet_id="7b0d3c1e-0000-4000-8000-000000000001").move_in()
-            await live_on(house, NOON_MS)
-            if not stops_at_noon:
-                await live_on(house, evening)
-        wall.ms = evening
-        async with open_house(tmp_path / folder, wall=wall, brain=brain) as house:
+async def day_of(folder: Path, *, down: Container[int]) -> tuple[bytes, list[str]]:
+    """A day from 8 to 21 o'clock (UTC), its executor down in some hours: the save that ends it, and its turns."""
+    await trio.Path(folder).mkdir()
+    wall, brain = Wall(NOON_MS - 4 * HOUR_MS), ScriptedBrain()
+    async with open_house(folder, wall=wall, brain=brain) as house:
+        owner = await Owner(house).move_in()
+    for hour in range(8, 21):
+        if hour in down:
+            wall.ms += HOUR_MS
+            continue
+        async with open_house(folder, wall=wall, brain=brain) as house:
             owner.house = house
-            await house.settle()
-            ends.append(((await owner.park())["save"], brain.turn_ids))
-    (live, live_turns), (late, late_turns) = ends
-    assert json.dumps(live) == json.dumps(late)
-    assert live_turns == late_turns
-    assert any(turn_id.startswith("i") for turn_id in live_turns)
-    assert any(turn_id.startswith("d") for turn_id in live_turns)
+            await live_on(house, wall.ms + HOUR_MS)
+            await owner.see()
+    async with open_house(folder, wall=wall, brain=brain) as house:
+        owner.house = house
+        await house.settle()
+        await owner.park()
+        return (await owner.stored()).save, brain.turn_ids
+
+
+async def test_a_day_with_the_executor_down_ends_in_the_bytes_of_one_that_never_stopped(tmp_path: Path) -> None:
+    live, live_turns = await day_of(tmp_path / "live", down=())
+    late, late_turns = await day_of(tmp_path / "late", down=range(12, 21))
+    odd, odd_turns = await day_of(tmp_path / "odd", down=(9, 13, 14, 18))
+    assert live == late == odd
+    assert live_turns == late_turns == odd_turns
+    assert {"i", "d"} <= {turn_id[0] for turn_id in live_turns}
 
 
 async def test_a_long_absence_is_lived_late_up_to_the_cap(tmp_path: Path) -> None:
@@ -122,6 +137,33 @@ async def test_a_pet_has_one_generation_at_a_time_however_many_lanes_there_are(t
         house.brain.gate.set()
         await house.settle()
         assert 1 == house.brain.most
+
+
+async def test_pets_think_beside_each_other_and_each_for_itself(tmp_path: Path) -> None:
+    def pet_of(request: GenerationRequest) -> str:
+        return request.prefix.removesuffix(":")
+
+    async with open_house(tmp_path, lanes=3) as house:
+        names = ("Ann", "Ben", "Cat", "Dan")
+        owners = [await Owner(house).move_in(new_save(house.wall, seed=name, name=name, chatter=0)) for name in names]
+        await house.settle()
+        house.brain.asked.clear()
+        house.brain.most = 0
+        house.brain.close_gate()
+        for text in ("one", "two"):
+            for owner in owners:
+                await owner.say(text)
+        with trio.fail_after(5):
+            while house.brain.running < 3:
+                await trio.lowlevel.checkpoint()
+        house.brain.gate.set()
+        await house.settle()
+        assert 3 == house.brain.most
+        asked = [pet_of(request) for _turn_id, request in house.brain.asked]
+        assert set(names) == set(asked)
+        for owner, name in zip(owners, names, strict=True):
+            said = chat_of(await owner.see(), "pet")
+            assert asked.count(name) - len(said) == sum(name == pet_of(request) for request in house.brain.dropped)
 
 
 async def test_what_an_owner_says_cancels_the_stale_generation_twice_and_the_third_run_stands(tmp_path: Path) -> None:
@@ -277,20 +319,28 @@ async def test_a_failed_generation_is_tried_again_later_and_later_and_nothing_is
         assert asked + 1 == len(house.brain.asked)
 
 
-@pytest.mark.parametrize("script", [lambda turn, request: ValueError("words"), lambda turn, request: "  "])
-async def test_a_turn_that_fails_for_good_ends_without_words_and_the_pet_lives_on(tmp_path: Path, script) -> None:
+@pytest.mark.parametrize(
+    ("script", "tries"),
+    [(lambda turn, request: ValueError("words"), TRIES_MAX), (lambda turn, request: "  ", EMPTY_TRIES_MAX)],
+    ids=["raised", "empty"],
+)
+async def test_a_turn_that_fails_for_good_ends_without_words_and_the_pet_lives_on(
+    tmp_path: Path, script, tries: int
+) -> None:
     async with open_house(tmp_path, brain=ScriptedBrain(script)) as house:
         owner = await Owner(house).move_in(new_save(house.wall, chatter=0))
         await owner.say("hello")
         await house.settle()
-        for failures in range(1, TRIES_MAX):
+        for failures in range(1, tries):
+            assert failures == len(house.brain.asked)
             await house.pass_ms(back_off_ms(failures))
-        assert [house.brain.turn_ids[0]] * TRIES_MAX == house.brain.turn_ids[:TRIES_MAX]
+        assert [house.brain.turn_ids[0]] * tries == house.brain.turn_ids[:tries]
         seen = await owner.see()
         assert [] == chat_of(seen, "pet")
+        assert "asked" not in seen["save"]
         await house.pass_ms(BACK_OFF_MAX_MS)
         assert seen["save"]["minutesLived"] < (await owner.see())["save"]["minutesLived"]
-        assert TRIES_MAX == house.brain.turn_ids.count(house.brain.turn_ids[0])
+        assert tries == house.brain.turn_ids.count(house.brain.turn_ids[0])
 
 
 async def test_new_words_are_tried_at_once_although_the_last_turn_failed(tmp_path: Path) -> None:

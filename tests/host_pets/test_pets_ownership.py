@@ -18,10 +18,11 @@ from host_pets.house import (
     new_save,
     open_house,
 )
-from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, WallClockRefused
+from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, UnfitName, WallClockRefused
 from tokenling.host.errors import ApiError
-from tokenling.host.pets import Pets
+from tokenling.host.pets import LARGE_SAVE_BYTES, Pets, PetsSettings
 from tokenling.protocol import PREPARED_KEPT_MS, Status, Tombstone
+from tokenling.runtime import PROMPT_VERSION_UNKNOWN
 from tokenling.store import StaleWrite, open_store
 
 STROKE = {"kind": "care", "action": "stroke"}
@@ -367,6 +368,39 @@ async def test_a_wrong_save_is_refused_with_the_path_of_its_first_wrong_field(tm
         await owner.prepare(new_save(house.wall))
         await refused("invalid_save", owner.activate(b"[]"))
         assert Status.PREPARED is (await owner.stored()).status
+
+
+async def test_a_save_grown_large_moves_in_whole_and_a_wrong_one_is_refused(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        chat = [{"who": "owner", "text": "ä" * 400, "atMs": house.wall()} for _ in range(200)]
+        save = new_save(house.wall, chat=chat, chatter=0)
+        assert len(save) > LARGE_SAVE_BYTES
+        owner = Owner(house)
+        error = await refused("invalid_save", owner.prepare(save[:-1]))
+        assert "" == error.fields["path"]
+        await owner.move_in(save)
+        assert chat == (await owner.see())["save"]["chat"]
+
+
+async def test_a_brain_that_does_not_say_its_prompts_is_taken_at_the_operators_word(tmp_path: Path) -> None:
+    async with open_house(tmp_path, brain=ScriptedBrain(prompt_version=PROMPT_VERSION_UNKNOWN)) as house:
+        assert house.pets.health().ready
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ({"brain_id": "b" * 65}, "brainId"),
+        ({"brain_id": "ümlaut"}, "brainId"),
+        ({"weather_seed": "a\nb"}, "weatherSeed"),
+    ],
+)
+async def test_a_name_that_no_save_could_hold_refuses_the_start(tmp_path: Path, names, told: str) -> None:
+    brain = ScriptedBrain(brain_id=names.get("brain_id", BRAIN_ID))
+    settings = PetsSettings(weather_seed=names.get("weather_seed"))
+    async with open_store(tmp_path / "pets.sqlite", now_ms=Wall()()) as store:
+        with pytest.raises(UnfitName, match=told):
+            await Pets(store, [brain], now_ms=Wall(), settings=settings).start()
 
 
 async def test_a_prompt_version_that_the_engine_does_not_build_is_refused_at_start(tmp_path: Path) -> None:

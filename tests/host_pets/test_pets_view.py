@@ -79,7 +79,6 @@ async def test_the_tag_is_the_same_after_a_restart(tmp_path: Path) -> None:
         assert before == (await look(owner)).etag
 
 
-@pytest.mark.xfail(strict=True, reason="engine.due_ms names a change of the weather up to 59 minutes late")
 async def test_the_tag_moves_with_every_visible_change(tmp_path: Path) -> None:
     async with open_house(tmp_path) as house:
         owner = await Owner(house).move_in()

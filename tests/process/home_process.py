@@ -22,6 +22,11 @@ REPLY_S_MAX = 45.0
 PREVIEW = ("-m", "tokenling", "preview", "--port", "0", "--log-level", "debug")
 
 
+def importable():
+    """The environment in which a started Python finds this checkout, installed or not."""
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
+
+
 class HomeProcess:
     """`python ARGUMENTS` that prints its address; `stdout` and `stderr` are kept for the tests to read."""
 
@@ -34,7 +39,7 @@ class HomeProcess:
             self.process = subprocess.Popen(
                 [sys.executable, *arguments],
                 cwd=ROOT,
-                env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(ROOT), **(environ or {})},
+                env={**os.environ, "PYTHONUNBUFFERED": "1", **importable(), **(environ or {})},
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 stdin=subprocess.DEVNULL,

@@ -1,7 +1,10 @@
 """`python odd_home.py FAULT STATE`: a preview with one planted oddity, for what good brains and pets never show."""
 
+import os
+import socket
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 from tokenling import engine
@@ -46,7 +49,55 @@ def crashing_clock():
     return load_brain
 
 
-FAULTS = {"broken-rules": broken_rules, "slow-brain": slow_brain, "crashing-clock": crashing_clock}
+def next_brain():
+    """The shipped brain is the one in NEXT_BRAIN."""
+
+    def load(settings):
+        return load_brain(replace(settings, model_dir=Path(os.environ["NEXT_BRAIN"])))
+
+    return load
+
+
+def lost_port():
+    """While the brain loads, another program listens on the port that is bound already."""
+
+    def load(settings):
+        held = [name for name in map(local_address, range(3, 64)) if name is not None]
+        other = socket.socket()
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(held[0])
+        other.listen()
+        OTHERS.append(other)
+        return load_brain(settings)
+
+    return load
+
+
+def local_address(descriptor):
+    """The loopback address that a descriptor is bound to, or None."""
+    try:
+        with socket.socket(fileno=os.dup(descriptor)) as found:
+            name = found.getsockname()
+    except OSError:
+        return None
+    return name if isinstance(name, tuple) and name[0] == "127.0.0.1" else None
+
+
+OTHERS = []
+FAULTS = {
+    "lost-port": lost_port,
+    "next-brain": next_brain,
+    "broken-rules": broken_rules,
+    "slow-brain": slow_brain,
+    "crashing-clock": crashing_clock,
+}
 
 if __name__ == "__main__":
-    run_preview(FAULTS[sys.argv[1]](), port=0, state=Path(sys.argv[2]), open_page=False, check=False, log_level="debug")
+    run_preview(
+        FAULTS[sys.argv[1]](),
+        port=0,
+        state=Path(sys.argv[2]),
+        open_page=False,
+        check="--check" in sys.argv,
+        log_level="debug",
+    )

@@ -12,7 +12,7 @@ import time
 import httpx
 import pytest
 import trio
-from home_process import ROOT, HomeProcess, Owner
+from home_process import ROOT, HomeProcess, Owner, importable
 from saves import quiet_save
 
 from tokenling.cli.brain_files import shipped_brain_dir
@@ -27,7 +27,7 @@ def run(*arguments, environ=None):
     return subprocess.run(
         [sys.executable, "-m", "tokenling", *map(str, arguments)],
         cwd=ROOT,
-        env={**clean, "PYTHONPATH": str(ROOT), **(environ or {})},
+        env={**clean, **importable(), **(environ or {})},
         capture_output=True,
         text=True,
         timeout=60,
@@ -126,6 +126,18 @@ def test_settings_that_contradict_the_brain_are_refused(environ):
     for name, value in (("MODEL_ID", "another-brain"), ("FEATURES", '["no-such-feature"]')):
         done = run("serve", "--check", environ=environ | {f"SUBTOKENLING_{name}": value})
         assert done.returncode == 3, name
+        assert f"see SUBTOKENLING_{name}" in done.stderr
+
+
+def test_a_foreign_export_needs_its_id_and_features_set_and_then_serves(environ, brain_copy):
+    (brain_copy / "brain.json").unlink()
+    foreign = environ | {"SUBTOKENLING_MODEL_DIR": str(brain_copy)}
+    done = run("serve", "--check", environ=foreign)
+    assert done.returncode == 3
+    assert "see SUBTOKENLING_MODEL_ID, SUBTOKENLING_FEATURES" in done.stderr
+    named = foreign | {"SUBTOKENLING_MODEL_ID": "foreign-1", "SUBTOKENLING_FEATURES": "[]"}
+    done = run("serve", "--check", environ=named)
+    assert (0, "check passed: brain foreign-1 is warm\n") == (done.returncode, done.stdout)
 
 
 def test_a_missing_precision_is_never_replaced_by_another(environ, brain_copy):
@@ -214,3 +226,12 @@ def test_a_preview_answers_within_five_seconds_of_its_start(tmp_path):
         assert httpx.get(f"{home.address}/api/health", trust_env=False).json()["ready"] is True
         assert time.monotonic() - home.started < ANSWER_S_MAX
         assert re.search(r"  brain    \S+ \(q4, exact\)\n", home.process.stdout.readline().decode())
+
+
+def test_open_shows_the_page_in_the_owners_browser(tmp_path):
+    os.mkfifo(tmp_path / "opened")
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nexec echo "$1" > {tmp_path}/opened\n')
+    browser.chmod(0o700)
+    with HomeProcess.preview(tmp_path / "state", "--open", environ={"BROWSER": str(browser)}) as home:
+        assert (tmp_path / "opened").read_text().strip() == home.address

@@ -61,6 +61,14 @@ def test_a_crash_of_the_house_ends_the_process_with_frames_and_no_values(tmp_pat
     assert SECRET not in home.output()
 
 
+def test_a_port_that_is_lost_during_the_start_is_a_matter_of_settings(tmp_path):
+    state = tmp_path / "state"
+    with HomeProcess(ODD, "lost-port", str(state), state=state, must_start=False) as home:
+        assert home.process.wait(timeout=20) == 2
+        home.close()
+    assert "cannot listen on 127.0.0.1:" in home.stderr
+
+
 def transfer(owner, save):
     return {"to": "remote", "operationId": owner.device_id, "epoch": 1, "deviceId": owner.device_id, "save": save}
 

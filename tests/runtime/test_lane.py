@@ -2,6 +2,7 @@
 
 import gc
 import json
+import statistics
 import subprocess
 import sys
 import threading
@@ -278,7 +279,7 @@ def test_a_graph_that_lies_about_itself_does_not_pass_the_warm_up(
     with pytest.raises(BrainRefused) as refusal:
         lane.warm_up()
     assert refusal.value.code == "warm_up_failed"
-    assert refusal.value.subject in (subject, "ONNX Runtime")
+    assert refusal.value.subject == subject
 
 
 def test_cancelled_before_it_starts_nothing_is_written(brain: Brain, lane: Lane) -> None:
@@ -359,17 +360,18 @@ async def test_hundreds_of_cancels_at_random_points_leave_nothing_behind(brain: 
         await cancel_within(lane, plan, rng.uniform(0, 0.02))
     gc.collect()
     threads, memory = threading.active_count(), resident_kib()
-    cancelled, slowest = 0, 0.0
+    cancelled, lags = 0, []
     for turn in range(300):
         deadline = rng.uniform(0, 0.02)
         started = trio.current_time()
         cancelled += await cancel_within(lane, plan, deadline)
-        slowest = max(slowest, trio.current_time() - started - deadline)
+        lags.append(trio.current_time() - started - deadline)
         if turn % 100 == 0:
             assert expected == (await lane.generate(plan)).token_ids
     gc.collect()
     assert cancelled > 150
-    assert slowest < 0.5  # 0.1 is the aim on a quiet machine; this one runs other tests beside
+    assert statistics.median(lags) < 0.1
+    assert max(lags) < 2  # a machine that runs much else beside may be late once
     assert threading.active_count() <= threads
     assert resident_kib() - memory < 8 * 1024
     assert expected == (await lane.generate(plan)).token_ids

@@ -2,18 +2,19 @@
 
 import json
 import math
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokenling.runtime import LaneFailed, Sampling
 from tokenling.runtime.exp2_table import EXP2_TABLE
-from tokenling.runtime.sampling import choose, could_choose, draw64, kept, philox4x32, top_ids, weights_of
+from tokenling.runtime.sampling import choose, could_choose, draw64, kept, philox4x32, picked, top_ids, weights_of
 
 ROOT = Path(__file__).parents[2]
 VECTORS = json.loads((Path(__file__).parent / "sampling_vectors.json").read_text("utf-8"))
@@ -61,6 +62,20 @@ def test_the_draws_of_an_independent_implementation_are_met() -> None:
         assert int(draw["draw"]) == draw64(draw["seed"], draw["step"])
 
 
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_javascript_that_follows_the_page_draws_the_same_tokens() -> None:
+    here = Path(__file__).parent
+    run = subprocess.run(
+        ["node", here / "sampling_check.mjs", here / "sampling_vectors.json"],
+        input=json.dumps(EXP2_TABLE),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    count = len(VECTORS["cases"])
+    assert (run.returncode, run.stdout) == (0, f"{count} of {count}\n"), run.stderr
+
+
 def test_the_weights_follow_the_exponential_within_their_table() -> None:
     logits = np.linspace(0, -21, 4096, dtype=np.float32)
     found = weights_of(logits, 0.0, 1000)
@@ -79,6 +94,17 @@ def test_ties_go_to_the_lower_id_everywhere() -> None:
     assert choose(row(0, 3, 3, 3), Sampling(0, 40, 1000, 5), 0).token == 1
     assert top_ids(row(1, 2, 1, 2, 1), 3).tolist() == [1, 3, 0]
     assert top_ids(row(1, 2, 1, 2, 1), 0).tolist() == [1, 3, 0, 2, 4]
+
+
+def test_many_ties_go_to_the_lower_ids() -> None:
+    logits = np.tile(row(1, 2), 200)
+    assert top_ids(logits, 150).tolist() == list(range(1, 300, 2))
+    assert top_ids(logits, 0).tolist() == [*range(1, 400, 2), *range(0, 400, 2)]
+
+
+def test_a_mark_on_a_border_belongs_to_the_next_token_of_any_weight() -> None:
+    sums = np.array([5, 5, 8])
+    assert [picked(sums, mark) for mark in (0, 4, 5, 7)] == [0, 0, 2, 2]
 
 
 def test_top_p_keeps_the_fewest_that_reach_the_share() -> None:
@@ -111,6 +137,7 @@ def test_tokens_come_as_often_as_their_shares() -> None:
 LOGITS = st.lists(st.floats(-8, 8, width=32), min_size=2, max_size=40)
 
 
+@settings(deadline=None)
 @given(
     values=LOGITS,
     temperature=st.sampled_from([0, 400, 850, 2000]),

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokenling.runtime.text_stream import TextStream
@@ -49,6 +49,7 @@ def test_half_a_stop_at_the_end_is_text() -> None:
     assert stream.finish() == "\n"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40), st.lists(st.integers(0, 160), max_size=12))
 def test_any_cutting_gives_the_same_text(text: str, cuts: list[int]) -> None:
     data = text.encode()

@@ -1,6 +1,7 @@
 """A pet's request as a plan: what fits, what goes first, what is refused."""
 
 from dataclasses import replace
+from typing import cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from tokenling.engine.request import GenerationRequest, prompt_text
 from tokenling.runtime import Brain, Generation, GenerationRefused, Sampling, plan_turn, reply_of
+from tokenling.runtime.tokenizer import Tokenizer
 from tokenling.runtime.turn import fit_prompt
 
 
@@ -75,6 +77,25 @@ def test_the_boundary_is_exact(brain: Brain, pet_request: GenerationRequest) -> 
     with pytest.raises(GenerationRefused) as refusal:
         fit_prompt(bare, brain.tokenizer, least - 1)
     assert refusal.value.code == "does_not_fit"
+
+
+class Quarrelsome:
+    """Counts a character a token, and two more for every line behind another: pieces count less than the whole."""
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        return tuple(range(len(text) + 2 * max(0, text.count("\n") - 1)))
+
+
+@pytest.mark.parametrize("budget", range(20, 140, 7))
+def test_a_joined_text_that_came_out_longer_loses_further_lines(pet_request: GenerationRequest, budget: int) -> None:
+    tokenizer = cast("Tokenizer", Quarrelsome())
+    lines = tuple(f"line {n}" for n in range(12))
+    request = replace(pet_request, header="Pip.", prefix="Pip:", lines=lines)
+    fits = [
+        n for n in range(13) if len(tokenizer.encode(prompt_text(request.header, lines[n:], request.prefix))) <= budget
+    ]
+    expected = tokenizer.encode(prompt_text(request.header, lines[min(fits) :], request.prefix))
+    assert expected == fit_prompt(request, tokenizer, budget)
 
 
 def test_a_budget_that_leaves_no_prompt_is_refused(brain: Brain, pet_request: GenerationRequest) -> None:

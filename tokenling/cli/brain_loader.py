@@ -1,8 +1,10 @@
 """Opens the brain that a host runs on. Slow imports (ONNX Runtime) happen here, in the loader's thread."""
 
+from collections.abc import Mapping
+
 from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.plan import HostBrain
-from tokenling.host.settings import GPU_DEVICE, Settings
+from tokenling.host.settings import FEATURES, GPU_DEVICE, MODEL_DIR, MODEL_DTYPE, MODEL_ID, Setting, Settings
 
 
 def load_brain(settings: Settings) -> HostBrain:
@@ -23,7 +25,9 @@ def load_brain(settings: Settings) -> HostBrain:
         for lane in lanes:
             lane.warm_up()
     except BrainError as refused:
-        raise HostRefused(ExitCode.BRAIN, f"brain {settings.model_dir}: {refused}") from None
+        raise HostRefused(
+            ExitCode.BRAIN, f"brain {settings.model_dir}: {refused}{setting_hint(refused.code)}"
+        ) from None
     return HostBrain(
         brain_id=brain.id,
         features=brain.features,
@@ -32,6 +36,21 @@ def load_brain(settings: Settings) -> HostBrain:
         succeeds=brain.succeeds,
         remarks=gpu_remarks(settings),
     )
+
+
+SETTINGS_OF: Mapping[str, tuple[Setting[object], ...]] = {
+    "brain_json_missing": (MODEL_ID, FEATURES),
+    "id_mismatch": (MODEL_ID,),
+    "features_mismatch": (FEATURES,),
+    "file_missing": (MODEL_DTYPE, MODEL_DIR),
+}
+"""The runtime's codes that a setting can mend."""
+
+
+def setting_hint(code: str) -> str:
+    """Which settings a refusal of this code is about, for the end of its line."""
+    names = ", ".join(setting.variable for setting in SETTINGS_OF.get(code, ()))
+    return f"; see {names}" if names else ""
 
 
 def gpu_remarks(settings: Settings) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import trio
 
 from tokenling.cli.brain_files import shipped_brain_dir, succession_of
 from tokenling.cli.console import refuse
+from tokenling.cli.logs import set_up_logs
 from tokenling.cli.preview_state import DATABASE, default_state_dir
 from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.settings import DB, MODEL_DIR
@@ -33,6 +34,7 @@ database_option = click.option(
 @click.group()
 def pets() -> None:
     """Show, remove or move the pets of a stopped host. Shows digests, ages and sizes: nothing of an owner's."""
+    set_up_logs("warning")
 
 
 @pets.command("list")
@@ -72,10 +74,13 @@ def forget(*, digest: str, yes: bool, database: Path | None) -> None:
 def rebrain(*, old: str, new: str, model_dir: Path | None, database: Path | None) -> None:
     """Move the active and prepared pets of one brain to the brain that succeeds it. A backup is made first."""
     _check_succession(model_dir or shipped_brain_dir(), old, new)
-    from tokenling.host.rebrain import Rewriter
+    from tokenling.host.rebrain import Rewriter, RewriteRefused
 
     now_ms = _now_ms()
-    done = _in_store(database, lambda store: store.rebrain(old, new, Rewriter(new), now_ms=now_ms))
+    try:
+        done = _in_store(database, lambda store: store.rebrain(old, new, Rewriter(new), now_ms=now_ms))
+    except RewriteRefused as refused:
+        refuse(ExitCode.DATABASE, [str(refused)])
     click.echo(f"{done.pets} pets moved from {old} to {new}; backup: {done.backup}")
 
 

@@ -69,7 +69,6 @@ class Resident:
         self.pet_id = pet_id
         self.lock = trio.Lock()
         self.visitors = 0
-        self.polls = 0
         self.record: Record | None = None
         self.state: State | None = None
         self.thought: Thought | None = None

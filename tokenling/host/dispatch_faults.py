@@ -51,6 +51,18 @@ class BrainInUse(StartRefused):
         )
 
 
+class UnfitName(StartRefused):
+    """Raised when no save could hold this host's brain id or weather seed, so that no pet could move in."""
+
+    code = "unfit_name"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"the host's {path.strip('/')} does not fit into a save: it is too long or has wrong characters"
+        )
+        self.path = path
+
+
 class WallClockRefused(StartRefused):
     """Raised when the machine's clock is plainly wrong: pets that lived by it would be re-based, or find gaps of years.
 

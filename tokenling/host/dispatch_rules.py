@@ -80,6 +80,14 @@ def move_in(state: State, *, brain_id: str, weather_seed: str | None, now_ms: in
         return step.state
 
 
+def check_house(*, brain_id: str, weather_seed: str, now_ms: int) -> None:
+    """Raise the engine's `CommandRefused` when no pet could move into a house of these names."""
+    with own_fault():
+        engine.new_pet(
+            pet_seed="p", name="p", time_zone="UTC", brain_id=brain_id, weather_seed=weather_seed, now_ms=now_ms
+        )
+
+
 def live(state: State, now_ms: int) -> Step:
     """Time passes, up to `now_ms` or the next due turn."""
     with own_fault():

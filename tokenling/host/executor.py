@@ -31,8 +31,11 @@ BACK_OFF_MAX_MS = 30 * 60_000
 TRIES_MAX = 8
 """A turn that failed so often, over more than an hour, ends without words: its seed is its own, so the same brain would
 fail on it again, and a pet must not stand still for ever (a guess)."""
+EMPTY_TRIES_MAX = 2
+"""The same for an empty reply: the same request and seed give the same tokens, and the second try is the proof."""
 LOOK_AGAIN_MS = 1000
 """A pet that has just been lived up to now is not looked at again before that: no rule can make the clock spin."""
+EMPTY = "empty"
 PASSING_FAILURES = frozenset({FailureCode.FULL, FailureCode.IO, FailureCode.LOCKED})
 """Failures below the store that an operator or time mends while the host runs on; any other ends the process."""
 
@@ -147,7 +150,7 @@ class Executor:
             case Failed(reason):
                 await self._fail(pet, record, thought.turn, reason)
             case Generated() if not outcome.reply.text.strip():
-                await self._fail(pet, record, thought.turn, "empty")
+                await self._fail(pet, record, thought.turn, EMPTY)
             case Generated():
                 await self._commit_reply(pet, record, thought.turn, outcome)
 
@@ -178,12 +181,13 @@ class Executor:
         pet.retry = Retry(turn.id, tries, self._now_ms() + wait_ms)
         pet.waiting_since.clear()
         log.warning("a turn failed", kind=turn.kind, reason=reason, tries=tries, again_in_ms=wait_ms)
-        if tries >= TRIES_MAX:
+        if tries >= (EMPTY_TRIES_MAX if reason == EMPTY else TRIES_MAX):
             try:
                 step = rules.give_up(self._dispatch.state_of(pet, record), turn)
             except engine.StaleTurn:
                 return
             await self._commit_life(pet, record, step.state)
+            pet.tell()
 
     async def _think(self, pet: Resident) -> Thought | None:
         """Live up to now and put the due turn to the lanes; without one, put the pet on the clock."""

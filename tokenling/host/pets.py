@@ -21,7 +21,7 @@ from tokenling.host import dispatch_rules as rules
 from tokenling.host import pets_answers as answers
 from tokenling.host import pets_refusals as refusals
 from tokenling.host.dispatch import WARM_MAX, Dispatch, Resident
-from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, RulesFailed, checked_clock
+from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, RulesFailed, UnfitName, checked_clock
 from tokenling.host.dispatch_rules import Glimpse
 from tokenling.host.envelopes import Envelope, Health, KeyChange, Prepared, TransferRequest, View
 from tokenling.host.executor import Executor
@@ -57,8 +57,10 @@ Work: TypeAlias = Callable[[Resident, Record], Awaitable[bytes]]
 
 PETS_MAX = 64
 """Pets held at once, parked ones included (the seed's default)."""
-TRIES_MAX = 3
+DECISIONS_MAX = 3
 """How often an owner's wish is decided anew when the row changed under it, which only maintenance can do."""
+LARGE_SAVE_BYTES = 100_000
+"""A larger upload is checked in a thread, one at a time: measured, a mebibyte takes a tenth of a second."""
 HOUSEKEEPING_S = 600.0
 """How often the store is looked through for what has waited too long: fine beside terms of a day and a week."""
 
@@ -73,6 +75,15 @@ class PetsSettings:
     prepared_max: int = PREPARED_MAX
     warm_max: int = WARM_MAX
     weather_seed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A save that an owner sent: the brain it selects, and the state and save that will live here."""
+
+    brain_id: str
+    state: State
+    save: bytes
 
 
 class Pets:
@@ -97,6 +108,7 @@ class Pets:
         queue = TurnQueue()
         self._workers = (Worker("cpu", generators, queue),)
         self.executor = Executor(self.dispatch, queue, self._now_ms)
+        self._uploads = trio.CapacityLimiter(1)
         self._serving = trio.CancelScope()
         self._closing = False
         self._started = False
@@ -107,6 +119,7 @@ class Pets:
         """Refuse what this brain cannot run, else put every active pet on the clock. Changes nothing in the store."""
         if self._brain.prompt_version not in {engine.PROMPT_VERSION, PROMPT_VERSION_UNKNOWN}:
             raise PromptVersionRefused(self._brain.brain_id, self._brain.prompt_version, engine.PROMPT_VERSION)
+        self._check_names()
         hosted = (await self._store.counts()).hosted_by_brain
         others = {brain: pets for brain, pets in hosted.items() if brain != self._brain.brain_id and pets}
         if others:
@@ -114,6 +127,13 @@ class Pets:
         for pet_id, save in await self._store.live_pets():
             self.executor.clock.schedule(pet_id, self._first_look_ms(save))
         self._started = True
+
+    def _check_names(self) -> None:
+        seed = self._settings.weather_seed or ""
+        try:
+            rules.check_house(brain_id=self._brain.brain_id, weather_seed=seed, now_ms=self._now_ms())
+        except engine.CommandRefused as refused:
+            raise UnfitName(refused.path) from None
 
     def _first_look_ms(self, save: bytes) -> int:
         try:
@@ -171,25 +191,24 @@ class Pets:
     async def prepare(self, key_hash: bytes, pet_id: str, save: bytes) -> Prepared:
         """Hold an inactive save under a new id, or say what stands there when id and key are known already."""
         self._refuse_when_closing()
-        state = _uploaded(save)
-        canonical = _dumped(state)
+        upload = await self._received(save, lambda state: state)
         with _translated(), self.dispatch.visit(pet_id) as pet:
-            for _ in range(TRIES_MAX):
+            for _ in range(DECISIONS_MAX):
                 async with pet.lock:
                     try:
-                        return await self._prepare(pet, key_hash, state, canonical)
+                        return await self._prepare(pet, key_hash, upload)
                     except StaleWrite:
                         continue  # another pet took the last room
         raise refusals.contended()
 
-    async def _prepare(self, pet: Resident, key_hash: bytes, state: State, save: bytes) -> Prepared:
+    async def _prepare(self, pet: Resident, key_hash: bytes, upload: Upload) -> Prepared:
         held = await self.dispatch.load(pet)
-        event = Prepare(pet.pet_id, key_hash, self._brain.brain_id, save, await self._occupancy())
+        event = Prepare(pet.pet_id, key_hash, self._brain.brain_id, upload.save, await self._occupancy())
         decision = decide(held, event, now_ms=self._now_ms())
         assert isinstance(decision, Decision), "preparing has no operation id"
         assert decision.record is not None, "preparing leaves a record"
         if decision.created:
-            self._refuse_other_brain(state)
+            self._refuse_other_brain(upload)
             await self.dispatch.commit(pet, decision)
         record = decision.record
         return Prepared(decision.created, record.status.value, record.epoch, record.revision)
@@ -226,9 +245,8 @@ class Pets:
         """Apply an owner's command once, however often it is sent; returns the answer's JSON."""
         await self._knock(pet_id, key_hash)
         try:
-            command = engine.parse_command(
-                cast("JsonValue", envelope.command)
-            )  # which checks what is in it, floats too
+            # the engine's JSON has no floats: it checks for them itself, as for all else
+            command = engine.parse_command(cast("JsonValue", envelope.command))
         except engine.CommandRefused as refused:
             raise refusals.command_refused(refused) from None
         operation = Operation(envelope.operation_id, envelope.epoch, envelope.digest)
@@ -263,18 +281,17 @@ class Pets:
         if request.to == "local":
             return await self._change(pet_id, key_hash, partial(self._park, operation, request.device_id))
         assert request.save is not None, "the HTTP layer lets no activation without a save pass"
-        uploaded = _uploaded(request.save)
-        state = self._moved_in(uploaded)
-        event = Activate(operation, request.device_id, self._brain.brain_id, _dumped(state), request.takeover)
-        return await self._change(pet_id, key_hash, partial(self._activate, event, uploaded, state))
+        upload = await self._received(request.save, self._moved_in)
+        event = Activate(operation, request.device_id, self._brain.brain_id, upload.save, request.takeover)
+        return await self._change(pet_id, key_hash, partial(self._activate, event, upload))
 
-    async def _activate(self, event: Activate, uploaded: State, state: State, pet: Resident, record: Record) -> bytes:
+    async def _activate(self, event: Activate, upload: Upload, pet: Resident, record: Record) -> bytes:
         decision = await self._decide(record, event)
         if isinstance(decision, Replay):
             return answers.repeated_answer(decision.stored)
-        self._refuse_other_brain(uploaded)
+        self._refuse_other_brain(upload)
         answer = answers.record_answer(event.operation.operation_id, _left(decision), with_save=False)
-        await self._commit(pet, decision, answer, state)
+        await self._commit(pet, decision, answer, upload.state)
         self.executor.wake(pet.pet_id)
         return answer
 
@@ -353,7 +370,7 @@ class Pets:
     async def _change(self, pet_id: str, key_hash: bytes, work: Work) -> bytes:
         """Do `work` on the committed record, alone, and again if the row changed under it."""
         with _translated(), self.dispatch.visit(pet_id) as pet:
-            for _ in range(TRIES_MAX):
+            for _ in range(DECISIONS_MAX):
                 async with pet.lock:
                     record = await self._held(pet, key_hash)
                     try:
@@ -382,24 +399,34 @@ class Pets:
         prepared = counts.by_status[Status.PREPARED]
         return Occupancy(counts.pets, settings.pets_max, prepared, settings.prepared_max)
 
-    def _moved_in(self, state: State) -> State:
+    async def _received(self, save: bytes, settle: Callable[[State], State]) -> Upload:
+        """An uploaded save, checked whole, with the state that `settle` makes of it."""
+
+        def receive() -> Upload:
+            sent = rules.load_uploaded(save)
+            state = settle(sent)
+            return Upload(rules.brain_of(sent), state, rules.dump(state))
+
         try:
-            return rules.move_in(
-                state,
-                brain_id=self._brain.brain_id,
-                weather_seed=self._settings.weather_seed or None,
-                now_ms=self._now_ms(),
-            )
+            if len(save) <= LARGE_SAVE_BYTES:
+                return receive()
+            return await trio.to_thread.run_sync(receive, limiter=self._uploads)
+        except engine.SaveRefused as refused:
+            raise refusals.save_refused(refused) from None
         except RulesFailed:
             raise refusals.save_broke_rules() from None
+
+    def _moved_in(self, state: State) -> State:
+        seed = self._settings.weather_seed or None
+        return rules.move_in(state, brain_id=self._brain.brain_id, weather_seed=seed, now_ms=self._now_ms())
 
     def _refuse_when_closing(self) -> None:
         if self._closing:
             raise refusals.draining()
 
-    def _refuse_other_brain(self, state: State) -> None:
+    def _refuse_other_brain(self, upload: Upload) -> None:
         """A save that has chosen no brain yet takes this host's."""
-        if rules.brain_of(state) not in {"", self._brain.brain_id}:
+        if upload.brain_id not in {"", self._brain.brain_id}:
             raise refusals.brain_mismatch(self._brain.brain_id)
 
 
@@ -410,25 +437,11 @@ def _translated() -> Iterator[None]:
         yield
     except Refused as refused:
         raise refusals.protocol_refused(refused) from None
+    except StaleWrite:
+        raise refusals.contended() from None
     except StoreFailed as failure:
         log.error("the store failed", code=failure.code, number=failure.number)
         raise refusals.unavailable() from None
-
-
-def _uploaded(save: bytes) -> State:
-    try:
-        return rules.load_uploaded(save)
-    except engine.SaveRefused as refused:
-        raise refusals.save_refused(refused) from None
-    except RulesFailed:
-        raise refusals.save_broke_rules() from None
-
-
-def _dumped(state: State) -> bytes:
-    try:
-        return rules.dump(state)
-    except RulesFailed:
-        raise refusals.save_broke_rules() from None
 
 
 def _left(decision: Decision | Replay) -> Record:

@@ -35,6 +35,7 @@ def protocol_refused(refused: Refused) -> ApiError:
     """The protocol's refusal, with the epoch or the status that stands now where that helps."""
     if refused.code is RefusalCode.NOT_FOUND:
         return not_found()
+    # a quarantined pet is not active, too: the API has no code of its own for it, `petStatus` says it
     code = str(refused.code) if refused.code in CODES else "not_active"
     if refused.code is RefusalCode.STALE_EPOCH:
         return ApiError(409, code, refused.detail, epoch=refused.epoch)

@@ -3,6 +3,16 @@
 from dataclasses import dataclass
 
 from tokenling import engine
+from tokenling.host.errors import HostError
+
+
+class RewriteRefused(HostError):
+    """Raised when one pet's save cannot move to the next brain: no pet moves, nothing changes. No retry helps."""
+
+    code = "rewrite_refused"
+
+    def __init__(self, brain_id: str, reason: str) -> None:
+        super().__init__(f"a pet cannot move to brain {brain_id}: its rules fail with {reason}; no pet was moved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +22,12 @@ class Rewriter:
     brain_id: str
 
     def __call__(self, save: bytes) -> bytes:
+        try:
+            return self._moved(save)
+        except Exception as fault:  # of this pet's own rules; its message may quote the save
+            raise RewriteRefused(self.brain_id, type(fault).__name__) from None
+
+    def _moved(self, save: bytes) -> bytes:
         state = engine.load_save(save)
         hosting = engine.hosting_of(state)
         moved = engine.rehome(

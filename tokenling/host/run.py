@@ -25,14 +25,14 @@ import trio
 
 from tokenling import __version__, engine
 from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused
-from tokenling.host.errors import WebFilesError
+from tokenling.host.errors import ListenError, WebFilesError
 from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.http_app import create_app
 from tokenling.host.listener import bind_listener, bound_address, own_hosts, own_origins
 from tokenling.host.newborn import newborn_save
 from tokenling.host.pets import Pets, PetsSettings
 from tokenling.host.plan import HostBrain, HostPlan
-from tokenling.host.rebrain import Rewriter
+from tokenling.host.rebrain import Rewriter, RewriteRefused
 from tokenling.host.routes import HostFacts
 from tokenling.host.server import hypercorn_config, serve_http
 from tokenling.host.setting_values import Address
@@ -68,16 +68,19 @@ def run_host(plan: HostPlan) -> ExitCode:
         try:
             trio.run(_run, plan, listener)
         except BaseExceptionGroup as group:
-            refused, crash = group.split(HostRefused)
+            refused, crash = group.split((HostRefused, ListenError))
             if refused is None or crash is not None:
                 raise
-            raise _first(refused) from None
+            raise _refusal_in(refused) from None
     return ExitCode.STOPPED
 
 
-def _first(group: BaseExceptionGroup[HostRefused]) -> HostRefused:
+def _refusal_in(group: BaseExceptionGroup[BaseException]) -> HostRefused:
+    """The first refusal. A port may still be lost between binding and listening: to a host that started beside us."""
     first = group.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first
+    if isinstance(first, BaseExceptionGroup):
+        return _refusal_in(first)
+    return first if isinstance(first, HostRefused) else HostRefused(ExitCode.SETTINGS, str(first))
 
 
 async def _run(plan: HostPlan, listener: socket.socket | None) -> None:
@@ -136,12 +139,16 @@ async def _started_pets(plan: HostPlan, store: Store, brain: HostBrain) -> Pets:
     settings = PetsSettings(pets_max=plan.settings.pets_max, weather_seed=plan.settings.weather_seed)
     pets = Pets(store, brain.generators, now_ms=plan.now_ms, settings=settings)
     try:
-        if plan.preview:
+        if plan.preview and not plan.check:
             await _follow_succession(plan, store, brain)
         await pets.start()
+    except RewriteRefused as refused:
+        raise HostRefused(ExitCode.DATABASE, str(refused)) from None
     except PromptVersionRefused as refused:
         raise HostRefused(ExitCode.BRAIN, str(refused)) from None
     except BrainInUse as refused:
+        if plan.check and plan.preview and set(refused.others) <= set(brain.succeeds):
+            return pets  # a start would move them; a check changes nothing
         raise HostRefused(ExitCode.DATABASE, str(refused)) from None
     except StoreFailed as failed:
         raise HostRefused(ExitCode.DATABASE, str(failed)) from None

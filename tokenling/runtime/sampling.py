@@ -88,7 +88,7 @@ def choose(logits: Logits, sampling: Sampling, step: int) -> Draw:
     sums = weights_of(logits[ids], greatest, sampling.temperature_milli).cumsum()
     total = int(sums[kept(sums, sampling.top_p_milli) - 1])
     draw = draw64(sampling.seed, step)
-    at = int(sums.searchsorted((draw * total) >> 64, side="right"))
+    at = picked(sums, (draw * total) >> 64)
     edges = (int(sums[at - 1]) if at else 0, int(sums[at]))
     return Draw(int(ids[at]), _is_near(edges, total, draw, sampling.temperature_milli))
 
@@ -99,6 +99,11 @@ def kept(sums: Integers, top_p_milli: int) -> int:
         return sums.shape[0]
     wanted = int(sums[-1]) * top_p_milli
     return max(1, int((sums * 1000).searchsorted(wanted, side="left")) + 1)
+
+
+def picked(sums: Integers, mark: int) -> int:
+    """The first token whose running sum is greater than `mark`: never one of weight 0."""
+    return int(sums.searchsorted(mark, side="right"))
 
 
 def _is_near(edges: tuple[int, int], total: int, draw: int, temperature_milli: int) -> bool:

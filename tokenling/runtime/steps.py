@@ -2,7 +2,7 @@
 
 Per step only small integers are written, into buffers that ONNX Runtime reads in place. Each present tensor is an
 OrtValue that becomes the next step's past, so a cache never passes through NumPy. Vectors of OrtValues go in and out by
-`run_with_ortvaluevector`: `IOBinding` rebinds every tensor by name and cost 20 to 30 % more a step on a brain of two
+`run_with_ortvaluevector`: `IOBinding`, which binds every tensor by name, cost 0.02 ms more a step on a brain of two
 million weights (docs/performance.md).
 """
 
@@ -23,23 +23,29 @@ if TYPE_CHECKING:
 
 Buffer: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.int64 | np.int32]]
 
+Cache: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float16 | np.float32 | np.float64]]
+
 
 class Steps:
     """One sequence from an empty cache on. Not safe for two threads; dropped when its generation ends."""
 
     def __init__(self, brain: "Brain", capacity: int, cancellation: Cancellation) -> None:
         """`capacity`: the most tokens the sequence will hold."""
-        from onnxruntime.capi.onnxruntime_pybind11_state import OrtValueVector
+        # the C classes behind onnxruntime.OrtValue and OrtDevice: vectors hold nothing else
+        from onnxruntime.capi import onnxruntime_pybind11_state as binding
 
         layout = self._layout = brain.layout
-        self._new_vector = OrtValueVector
+        self._new_vector = binding.OrtValueVector
+        self._new_value = binding.OrtValue.ortvalue_from_numpy
+        self._device = binding.OrtDevice(binding.OrtDevice.cpu(), binding.OrtDevice.default_memory(), 0)
         self._session = brain.ort_session
         self._cancellation = cancellation
         self._tokens = 0  # in the caches
         self._feed_names = [item.name for item in layout.inputs] + [pair.past for pair in layout.caches]
         self._fetch_names = ["logits", *(pair.present for pair in layout.caches)]
-        self._devices = _cpu_devices(len(self._fetch_names))
-        self._pasts = [_empty_cache(brain, pair) for pair in layout.caches]
+        self._devices = [self._device] * len(self._fetch_names)
+        self._empty = [_empty_cache(brain, pair) for pair in layout.caches]
+        self._pasts = [self._new_value(cache, self._device) for cache in self._empty]
         self._mask = np.ones((1, capacity), dtype=self._element("attention_mask"))
         self._places = np.arange(capacity, dtype=self._element("position_ids"))
         self._buffers: dict[str, Buffer] = {}
@@ -87,14 +93,14 @@ class Steps:
             if name in self._buffers:
                 self._buffers[name][...] = self._places[self._tokens : end]
         if "attention_mask" in self._values:
-            self._values["attention_mask"] = _over(self._mask[:, :end])
+            self._values["attention_mask"] = self._new_value(self._mask[:, :end], self._device)
         return list(self._values.values())
 
     def _make_buffers(self, length: int) -> None:
-        """Buffers for steps of `length` tokens, shared with ONNX Runtime; token types stay 0."""
+        """Buffers for steps of `length` tokens, which ONNX Runtime reads in place; token types stay 0."""
         self._length = length
         self._buffers = {item.name: _buffer(item, length) for item in self._layout.inputs}
-        self._values = {name: _over(buffer) for name, buffer in self._buffers.items()}
+        self._values = {name: self._new_value(buffer, self._device) for name, buffer in self._buffers.items()}
 
     def _take_caches(self, presents: "list[onnxruntime.OrtValue]") -> None:
         """The presents become the pasts, if each grew by exactly what this step ran."""
@@ -122,21 +128,5 @@ def _buffer(item: "TokenInput", length: int) -> Buffer:
     return np.zeros((1, length) if item.rank == 2 else length, dtype=item.element)
 
 
-def _empty_cache(brain: "Brain", pair: "CachePair") -> "onnxruntime.OrtValue":
-    import onnxruntime
-
-    shape = (1, brain.layout.kv_heads, 0, brain.layout.head_dim)
-    return onnxruntime.OrtValue.ortvalue_from_shape_and_type(shape, np.dtype(pair.element).type)._get_c_value()
-
-
-def _over(array: Buffer) -> "onnxruntime.OrtValue":
-    """An OrtValue that reads the array's own memory, which the caller keeps alive, in the form that vectors hold."""
-    import onnxruntime
-
-    return onnxruntime.OrtValue.ortvalue_from_numpy(array)._get_c_value()
-
-
-def _cpu_devices(count: int) -> "list[onnxruntime.OrtDevice]":
-    import onnxruntime
-
-    return [onnxruntime.OrtDevice.make("cpu", 0)._get_c_device()] * count
+def _empty_cache(brain: "Brain", pair: "CachePair") -> Cache:
+    return np.zeros((1, brain.layout.kv_heads, 0, brain.layout.head_dim), dtype=pair.element)

@@ -1,8 +1,8 @@
-"""What a decoded token costs: the lane against a plain `session.run` loop on the same graph, interleaved.
+"""What a decoded token costs: the lane against plain loops (`session.run`, `IOBinding`) on the same graph, interleaved.
 
     python tools/bench/decode.py --brain DIR [--dtype q4] [--numerics exact] [--threads 1] [--prompt 400] [--tokens 64]
 
-Both run in one process, the same ORT session options, the same prompt and seed, and must write the same tokens. The
+All run in one process, the same ORT session options, the same prompt and seed, and must write the same tokens. The
 plain loop keeps its caches as NumPy arrays and samples with the same function, so the difference is binding alone.
 Each figure is the best of its rounds and their median. With one thread the clock is the thread's own processor time,
 so that a busy machine does not spoil it; with more it is the wall's.
@@ -23,6 +23,11 @@ from tokenling.runtime import Brain, DecodePlan, Lane, Sampling, decode, open_br
 from tokenling.runtime.sampling import choose
 
 Clock: TypeAlias = Callable[[], float]
+Array: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+Feeds: TypeAlias = dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]
+Step: TypeAlias = Callable[[Feeds, list[object]], tuple[Array, list[object]]]
+
+PLAIN, LANE = "plain session.run loop", "lane"
 
 PROMPT = "The pet sat by the window and watched the rain. Owner: how are you today?\nPet:"
 TAGS = ("[eat]", "[nap]", "[play]", "[happy]", "[sleepy]", "[go garden]", "[go pond]", "[remember …]", "[look weather]")
@@ -71,24 +76,48 @@ def times_of(first_s: float, decode_s: float, inside_s: float, steps: int, ids: 
     return Times(first_s * 1000, decode_s * 1000 / steps, (decode_s - inside_s) * 1000 / steps, ids)
 
 
-def plain_times(brain: Brain, plan: DecodePlan, clock: Clock) -> Times:
-    """The same generation by `session.run`, caches as arrays."""
-    layout, names = brain.layout, [pair.present for pair in brain.layout.caches]
-    pasts = [np.zeros((1, layout.kv_heads, 0, layout.head_dim), dtype=pair.element) for pair in layout.caches]
-    wanted = {item.name: item.element for item in layout.inputs}
+def run_arrays(brain: Brain) -> Step:
+    """A step by `session.run`: caches come and go as arrays."""
+    names = ["logits", *(pair.present for pair in brain.layout.caches)]
+
+    def step(feeds: Feeds, pasts: list[object]) -> tuple[Array, list[object]]:
+        caches = zip(brain.layout.caches, pasts, strict=True)
+        logits, *presents = brain.ort_session.run(names, feeds | {pair.past: past for pair, past in caches})
+        return logits, presents
+
+    return step
+
+
+def run_binding(brain: Brain) -> Step:
+    """A step by `IOBinding`: present OrtValues are bound as the next pasts."""
+    bound = brain.ort_session.io_binding()
+
+    def step(feeds: Feeds, pasts: list[object]) -> tuple[Array, list[object]]:
+        for name, values in feeds.items():
+            bound.bind_cpu_input(name, values)
+        bound.bind_output("logits", "cpu")
+        for pair, past in zip(brain.layout.caches, pasts, strict=True):
+            bind = bound.bind_cpu_input if isinstance(past, np.ndarray) else bound.bind_ortvalue_input
+            bind(pair.past, past)
+            bound.bind_output(pair.present, "cpu")
+        brain.ort_session.run_with_iobinding(bound)
+        outputs = bound.get_outputs()
+        return outputs[0].numpy(), outputs[1:]
+
+    return step
+
+
+def plain_times(brain: Brain, plan: DecodePlan, clock: Clock, run: Step) -> Times:
+    """The same generation by a plain loop around `run`."""
+    layout = brain.layout
+    pasts: list[object] = [np.zeros((1, layout.kv_heads, 0, layout.head_dim), pair.element) for pair in layout.caches]
     size = len(brain.tokenizer.table.bytes_of)
     feed, done, found, inside = list(plan.prompt_ids), 0, [], 0.0
     started = first = clock()
     for step in range(plan.max_new):
-        feeds = {
-            "input_ids": np.array([feed]),
-            "attention_mask": np.ones((1, done + len(feed)), dtype=np.int64),
-            "position_ids": np.arange(done, done + len(feed))[None],
-        }
-        feeds = {name: values.astype(wanted[name]) for name, values in feeds.items() if name in wanted}
-        feeds |= {pair.past: past for pair, past in zip(layout.caches, pasts, strict=True)}
+        feeds = feeds_of(brain, feed, done)
         entered = clock()
-        logits, *pasts = brain.ort_session.run(["logits", *names], feeds)
+        logits, pasts = run(feeds, pasts)
         left = clock()
         inside += left - entered if step else 0.0
         first = first if step else left
@@ -96,6 +125,16 @@ def plain_times(brain: Brain, plan: DecodePlan, clock: Clock) -> Times:
         feed = [choose(logits[0, -1][:size], plan.sampling, step).token]
         found.append(feed[0])
     return times_of(first - started, clock() - first, inside, plan.max_new - 1, tuple(found))
+
+
+def feeds_of(brain: Brain, ids: list[int], done: int) -> Feeds:
+    """The integer inputs of a step behind `done` tokens."""
+    every = {
+        "input_ids": np.array([ids]),
+        "attention_mask": np.ones((1, done + len(ids)), dtype=np.int64),
+        "position_ids": np.arange(done, done + len(ids))[None],
+    }
+    return {item.name: every[item.name].astype(item.element, copy=False) for item in brain.layout.inputs}
 
 
 def summary(name: str, times: list[Times]) -> dict[str, object]:
@@ -111,17 +150,22 @@ def summary(name: str, times: list[Times]) -> dict[str, object]:
 
 
 def compare(brain: Brain, prompt: int, tokens: int, rounds: int) -> dict[str, list[Times]]:
-    """The three ways, in turn, `rounds` times; the first round only warms up."""
+    """The four ways, in turn, `rounds` times; the first round only warms up."""
     ids = (brain.tokenizer.encode(PROMPT) * prompt)[-prompt:]
     free = DecodePlan(ids, tokens, Sampling(850, 40, 920, 7), (), ignore_eos=True)
     masked = replace(free, constraint=TAGS, insertions={"[look weather]": brain.tokenizer.encode("(rain)")})
-    runs: dict[str, list[Times]] = {"plain session.run loop": [], "lane": [], "lane with tag masks": []}
+    ways: dict[str, Callable[[], Times]] = {
+        PLAIN: lambda: plain_times(brain, free, clock, run_arrays(brain)),
+        "plain IOBinding loop": lambda: plain_times(brain, free, clock, run_binding(brain)),
+        LANE: lambda: lane_times(brain, free, clock),
+        "lane with tag masks": lambda: lane_times(brain, masked, clock),
+    }
+    runs: dict[str, list[Times]] = {name: [] for name in ways}
     clock = time.thread_time if brain.threads == 1 else time.perf_counter
     for _ in range(rounds + 1):
-        runs["plain session.run loop"].append(plain_times(brain, free, clock))
-        runs["lane"].append(lane_times(brain, free, clock))
-        runs["lane with tag masks"].append(lane_times(brain, masked, clock))
-        assert runs["lane"][-1].token_ids == runs["plain session.run loop"][-1].token_ids
+        for name, run in ways.items():
+            runs[name].append(run())
+        assert len({runs[name][-1].token_ids for name in ways if name != "lane with tag masks"}) == 1
     return {name: times[1:] for name, times in runs.items()}
 
 
@@ -145,7 +189,7 @@ def main() -> None:
     runs = compare(brain, chosen.prompt, chosen.tokens, chosen.rounds)
     for name, times in runs.items():
         print(json.dumps(summary(name, times)))
-    plain, lane = (min(item.step_ms for item in runs[name]) for name in ("plain session.run loop", "lane"))
+    plain, lane = (min(item.step_ms for item in runs[name]) for name in (PLAIN, LANE))
     print(json.dumps({"laneOverPlain": round(plain / lane, 2)}))
 
 

@@ -11,6 +11,8 @@ import json
 from dataclasses import fields
 from pathlib import Path
 
+from tools.train_brain.shape import Shape
+
 WORK_HELP = "the work folder"
 
 
@@ -54,7 +56,9 @@ def add_train(step: argparse.ArgumentParser) -> None:
     for number in fields(Recipe):
         kind = float if number.name == "rate" else int
         step.add_argument("--" + number.name.replace("_", "-"), type=kind, default=number.default)
-    step.add_argument("--layers", type=int, default=6)
+    step.add_argument("--layers", type=int, default=Shape().num_hidden_layers)
+    step.add_argument("--hidden", type=int, default=Shape().hidden_size)
+    step.add_argument("--intermediate", type=int, default=Shape().intermediate_size)
     step.set_defaults(run=run_train)
 
 
@@ -85,12 +89,12 @@ def run_encode(chosen: argparse.Namespace) -> None:
 def run_train(chosen: argparse.Namespace) -> None:
     """The run of the work folder goes on from its checkpoint, if there is one, to the recipe's end."""
     from tools.train_brain.recipe import Recipe
-    from tools.train_brain.shape import Shape
     from tools.train_brain.shards import load_shard
     from tools.train_brain.train import Run, train
 
     recipe = Recipe(**{number.name: getattr(chosen, number.name) for number in fields(Recipe)})
-    run = Run(chosen.work, Shape(num_hidden_layers=chosen.layers), recipe)
+    shape = Shape(num_hidden_layers=chosen.layers, hidden_size=chosen.hidden, intermediate_size=chosen.intermediate)
+    run = Run(chosen.work, shape, recipe)
     if run.checkpoint.exists():
         run.resume()
     train(run, load_shard(chosen.work / "training.npz"), load_shard(chosen.work / "held_out.npz"))

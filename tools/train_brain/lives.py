@@ -72,7 +72,7 @@ class Lived:
 
 def live(owner: Owner, chance: Chance, days: int) -> Iterator[Lived]:
     """The turns of one owner's days with a new pet."""
-    state = adopted(owner, chance)
+    state = adopted(chance)
     for _ in range(days * 3):
         state, lived = until_seen(state, chance)
         yield from (one for one in lived if one.scene.cue != "idle" or chance.holds(IDLE_KEPT_PERCENT))
@@ -94,7 +94,7 @@ def fresh_lines(request: GenerationRequest, state: State, since_ms: int) -> int:
     return count
 
 
-def adopted(owner: Owner, chance: Chance) -> State:
+def adopted(chance: Chance) -> State:
     """A new egg with a name that may be one of ours or one that nobody has."""
     name = invented_word(chance).capitalize() if chance.holds(30) else chance.pick(words_of("pet"))
     return new_pet(

@@ -8,12 +8,12 @@ class Shape:
     """A Llama: grouped-query attention, SwiGLU, RMSNorm, rotary positions, one table for embedding and head."""
 
     vocab_size: int = 2048
-    hidden_size: int = 192
+    hidden_size: int = 160
     num_hidden_layers: int = 5
     num_attention_heads: int = 6
     num_key_value_heads: int = 2
     head_dim: int = 32
-    intermediate_size: int = 512
+    intermediate_size: int = 448
     max_position_embeddings: int = 512
     rope_theta: float = 10_000.0
     rms_norm_eps: float = 1e-5
