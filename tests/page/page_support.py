@@ -7,14 +7,23 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
+import uuid
 from contextlib import closing
 from pathlib import Path
+
+try:
+    from playwright.sync_api import expect
+except ImportError:  # the browser fixture skips those tests
+    expect = None
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("scripted_home.py")
 START_S_MAX = 30.0
 EXPECT_MS = 15_000
 """Longer than any reply of the script; a loaded machine."""
+if expect is not None:
+    expect.set_options(timeout=EXPECT_MS)
 NETWORK_NOISE = ("Failed to load resource", "net::ERR_")
 """What Chromium itself says of a request that was lost on purpose."""
 
@@ -144,3 +153,35 @@ class Owner:
         for page in self.context.pages:
             page.unroute_all(behavior="ignoreErrors")
         self.context.close()
+
+
+def living(owner, name="Pip"):
+    """The owner's pet is on the screen and the host answers."""
+    expect(owner.page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    expect(owner.page.locator(".pill")).to_have_text("Live")
+
+
+def heard(owner, text="i heard you."):
+    return expect(owner.page.locator(".line:not(.mine) .said").last).to_have_text(text)
+
+
+def eventually(visitor, is_so, within_s=15.0):
+    """Waits inside the browser's own loop: routes and events are served meanwhile."""
+    deadline = time.monotonic() + within_s
+    while not is_so():
+        assert time.monotonic() < deadline, "it did not become so"
+        visitor.page.wait_for_timeout(50)
+
+
+def transfer(owner, entry, device, **body):
+    """What another device of the same owner does."""
+    url = f"{entry['host']}/api/pets/{entry['id']}/transfer"
+    headers = {"Authorization": f"Bearer {entry['key']}"}
+    data = {"deviceId": device, "operationId": str(uuid.uuid4()), **body}
+    answer = owner.context.request.post(url, headers=headers, data=data)
+    assert answer.status == 200, answer.text()
+    return answer.json()
+
+
+def settings(owner):
+    owner.page.get_by_role("tab", name="Settings").click()

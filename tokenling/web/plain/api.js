@@ -1,7 +1,8 @@
 /* HTTP to the pet host. Every answer becomes a value or a `HostProblem`; nothing here knows what a pet is.
 
-   A lost answer (no response, a broken body, 408, 429, 5xx) is `HostProblem` with `lost: true`: the operation may or may
-   not have happened, and repeating it with the SAME operation id is safe. Any other problem is the host's final word. */
+   A lost answer (no response, a broken body, 408, 429, 5xx) is `HostProblem` with `lost: true`: the operation may or
+   may not have happened, and repeating it with the SAME operation id is safe. Any other problem is the host's final
+   word. */
 
 /** How long an answer may take before it counts as lost. A guess, longer than a commit on a slow disk. */
 const ANSWER_MS_MAX = 15_000;
@@ -83,7 +84,11 @@ export class PetHost {
     const path = this.#path(wait ? `?wait=${LONG_POLL_SECONDS}` : "");
     const headers = etag ? { "If-None-Match": etag } : {};
     const limitMs = wait ? LONG_POLL_ANSWER_MS_MAX : ANSWER_MS_MAX;
-    const { status, value, etag: newTag } = await answer(this.host + path, { headers: this.#headers(headers), signal, limitMs });
+    const {
+      status,
+      value,
+      etag: newTag,
+    } = await answer(this.host + path, { headers: this.#headers(headers), signal, limitMs });
     return status === 304 ? null : { view: value, etag: newTag };
   }
 

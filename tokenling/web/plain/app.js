@@ -43,7 +43,8 @@ export class App {
     return first ? this.show(first) : this.meet();
   }
 
-  /** Speaks through the one live region: what comes up together is said together, the same words twice are said twice. */
+  /** Speaks through the one live region: what comes up together is said together, the same words twice are said
+      twice. */
   announce = (text) => {
     this.unsaid.push(text);
     if (this.unsaid.length > 1) return;
@@ -143,7 +144,10 @@ export class App {
   async adoptSave(save, choices = {}) {
     const localId = await plan(this.records, this.host, save);
     this.names[localId] = save.name;
-    await this.records.setNotes((notes) => ({ ...notes, seen: { ...notes.seen, [localId]: { atMs: Date.now(), name: save.name } } }));
+    await this.records.setNotes((notes) => ({
+      ...notes,
+      seen: { ...notes.seen, [localId]: { atMs: Date.now(), name: save.name } },
+    }));
     // a wish, not a need: the browser may refuse, and the key is safe for now either way
     navigator.storage?.persist?.().catch(() => {});
     this.firstChoices = choices;
@@ -154,7 +158,8 @@ export class App {
     try {
       await this.adoptSave(await readSave(file));
     } catch (error) {
-      const text = error instanceof NotASave ? say("import.bad", { why: say(`import.why.${error.why}`) }) : problemText(error);
+      const text =
+        error instanceof NotASave ? say("import.bad", { why: say(`import.why.${error.why}`) }) : problemText(error);
       this.screen?.tell?.(text);
       this.announce(text);
       if (this.companion) this.companion.tell(text);
@@ -219,7 +224,9 @@ export class App {
 
   /** A move in the background of a pet that is (or was) on the screen. Returns whether it was settled. */
   async #move(localId, choices = {}) {
-    const problem = await this.#settled(localId, choices, () => this.#showMove(localId, say("move.lost"), [this.#again(localId)]));
+    const problem = await this.#settled(localId, choices, () =>
+      this.#showMove(localId, say("move.lost"), [this.#again(localId)]),
+    );
     if (problem === SUPERSEDED) return false;
     if (!problem) return this.#moved(localId);
     const actions = [this.#giveUp(localId)];

@@ -9,7 +9,9 @@ export function makeBanners() {
   let shown = "";
 
   function show(banners) {
-    const state = JSON.stringify(banners.map(({ key, text, actions }) => [key, text, actions.map(({ label }) => label)]));
+    const state = JSON.stringify(
+      banners.map(({ key, text, actions }) => [key, text, actions.map(({ label }) => label)]),
+    );
     if (state === shown) return;
     shown = state;
     put(element, ...banners.map(banner));

@@ -1,6 +1,7 @@
 /* The catch game: a ball crosses the field, and is caught by a tap or the space bar while it is inside the ring.
 
-   `swing` and `isCaught` are the whole game, pure; the rest draws it. Those who prefer less motion get a slower ball. */
+   `swing` and `isCaught` are the whole game, pure; the rest draws it. Those who prefer less motion get a slower
+   ball. */
 
 import { html, put, svg } from "./dom.js";
 import { openSheet } from "./dialogs.js";
@@ -39,7 +40,12 @@ export async function playCatch(announce) {
       done.focus();
     });
     stop = game.stop;
-    return [html("p", { class: "small soft" }, say("game.how", { rounds: ROUNDS })), table.field, table.status, table.foot];
+    return [
+      html("p", { class: "small soft" }, say("game.how", { rounds: ROUNDS })),
+      table.field,
+      table.status,
+      table.foot,
+    ];
   });
   stop();
   return score;
@@ -64,8 +70,14 @@ function catcher() {
   return svg(
     "g",
     { transform: `translate(${RING * 400} 196)` },
-    svg("path", { class: "catch-leaf", d: "M0 -52 C-4 -64 -20 -68 -26 -62 C-22 -52 -8 -48 0 -52 C4 -64 20 -68 26 -62 C22 -52 8 -48 0 -52 Z" }),
-    svg("path", { class: "catch-pet", d: "M-34 -18 C-34 -44 -20 -54 0 -54 S34 -44 34 -18 C34 -2 20 0 0 0 S-34 -2 -34 -18 Z" }),
+    svg("path", {
+      class: "catch-leaf",
+      d: "M0 -52 C-4 -64 -20 -68 -26 -62 C-22 -52 -8 -48 0 -52 C4 -64 20 -68 26 -62 C22 -52 8 -48 0 -52 Z",
+    }),
+    svg("path", {
+      class: "catch-pet",
+      d: "M-34 -18 C-34 -44 -20 -54 0 -54 S34 -44 34 -18 C34 -2 20 0 0 0 S-34 -2 -34 -18 Z",
+    }),
     svg("path", { class: "catch-arms", d: "M-31 -26 q-12 -8 -8 -18 M31 -26 q12 -8 8 -18" }),
     svg("circle", { class: "catch-eye", cx: -10, cy: -34, r: 3.6 }),
     svg("circle", { class: "catch-eye", cx: 10, cy: -34, r: 3.6 }),

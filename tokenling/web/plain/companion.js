@@ -23,14 +23,32 @@ const TICK_MS = 30_000;
 const CHECKPOINT_EVERY_MS = 20_000;
 const PROBLEM_SHOWN_MS = 12_000;
 const SPARK_OF_EFFECT = {
-  feed: "crumb", wash: "bubble", tuck: "star", stroke: "heart", accept: "star", hatch: "star", grow: "star", game_end: "star",
-  remember: "leaf", want: "note",
+  feed: "crumb",
+  wash: "bubble",
+  tuck: "star",
+  stroke: "heart",
+  accept: "star",
+  hatch: "star",
+  grow: "star",
+  game_end: "star",
+  remember: "leaf",
+  want: "note",
 };
 
 export class Companion {
   /** `app` offers what goes beyond one pet: `announce`, `pets()`, `moves`, and the screens. */
   constructor({ records, localId, entry, app }) {
-    Object.assign(this, { records, localId, entry, app, model: null, view: null, problem: null, refusal: null, silence: null });
+    Object.assign(this, {
+      records,
+      localId,
+      entry,
+      app,
+      model: null,
+      view: null,
+      problem: null,
+      refusal: null,
+      silence: null,
+    });
     this.host = new PetHost(entry);
     this.outbox = app.outboxOf(localId, this.host);
     this.sync = new Sync(this.host, {
@@ -128,7 +146,8 @@ export class Companion {
     const known = new Set(before.chat.map((line) => line.key));
     const fresh = model.chat.filter((line) => !line.mine && !known.has(line.key));
     for (const line of fresh.slice(-2)) this.app.announce(say("talk.said", { name: model.name, text: line.text }));
-    if (before.asleep !== model.asleep) this.app.announce(say(model.asleep ? "said.asleep" : "said.awake", { name: model.name }));
+    if (before.asleep !== model.asleep)
+      this.app.announce(say(model.asleep ? "said.asleep" : "said.awake", { name: model.name }));
     if (before.stage !== model.stage) this.app.announce(stageText(model));
     if (!before.game && model.game) this.app.announce(say("game.ready", { name: model.name }));
   }
@@ -159,7 +178,9 @@ export class Companion {
     this.checkpointAtMs = Date.now();
     this.storedEpoch = view.epoch;
     this.entry = { ...this.entry, ...checkpointed(view) };
-    this.records.updatePet(this.localId, checkpointed(view), checkpointOf(view)).catch((error) => this.app.fault(error));
+    this.records
+      .updatePet(this.localId, checkpointed(view), checkpointOf(view))
+      .catch((error) => this.app.fault(error));
   }
 
   #tick() {
@@ -232,7 +253,12 @@ export class Companion {
     const restore = { label: say("gone.restore"), run: () => this.app.adoptSave(copy) };
     const forget = { label: say("gone.forget"), run: () => this.app.forget(this.localId) };
     const known = this.refusal.status === 404 || this.refusal.status === 410;
-    if (!known) return { key: "refusal", text: problemText(this.refusal), actions: [{ label: say("silent.retry"), run: () => this.sync.now() }] };
+    if (!known)
+      return {
+        key: "refusal",
+        text: problemText(this.refusal),
+        actions: [{ label: say("silent.retry"), run: () => this.sync.now() }],
+      };
     const text = say(this.refusal.status === 410 ? "gone.deleted" : "gone.text");
     return { key: "gone", text, actions: copy ? [restore, keep, forget] : [forget] };
   }
@@ -241,9 +267,14 @@ export class Companion {
     const name = this.model?.name;
     const status = this.view?.status;
     const resume = { label: say("settings.resume"), run: () => this.app.resume(this.localId, this.entry.epoch) };
-    if (status === "parked") return { key: "parked", calm: true, text: say("parked.text", { name }), actions: [resume] };
+    if (status === "parked")
+      return { key: "parked", calm: true, text: say("parked.text", { name }), actions: [resume] };
     if (status === "quarantined")
-      return { key: "quarantined", text: say("quarantined.text", { name, error: firstLine(this.view.error) }), actions: [] };
+      return {
+        key: "quarantined",
+        text: say("quarantined.text", { name, error: firstLine(this.view.error) }),
+        actions: [],
+      };
     return null;
   }
 
@@ -321,7 +352,10 @@ export class Companion {
     const item = items ? await pick(say("offer.choose"), choicesOf(items)) : null;
     if (items && !item) return;
     const shown = nameOf("item", item ?? offer);
-    this.#send({ kind: "offer", offer, ...(item ? { item } : {}) }, say("offer.made", { name: this.model.name, item: shown }));
+    this.#send(
+      { kind: "offer", offer, ...(item ? { item } : {}) },
+      say("offer.made", { name: this.model.name, item: shown }),
+    );
   }
 
   async #play() {
@@ -337,7 +371,9 @@ export class Companion {
 }
 
 function stageText({ stage, name }) {
-  return stage === "hatchling" ? say("event.hatched", { name }) : say("event.grew", { name, item: nameOf("stage", stage) });
+  return stage === "hatchling"
+    ? say("event.hatched", { name })
+    : say("event.grew", { name, item: nameOf("stage", stage) });
 }
 
 /** The kind of fault; the frames below it are for the host's operator. */
@@ -350,6 +386,8 @@ function choicesOf(items) {
 }
 
 function pendingLine(item) {
-  const key = { waiting: item.repeated ? "talk.repeating" : "talk.sending", stuck: "talk.stuck", done: "talk.sending" }[item.state];
+  const key = { waiting: item.repeated ? "talk.repeating" : "talk.sending", stuck: "talk.stuck", done: "talk.sending" }[
+    item.state
+  ];
   return { id: item.body.operationId, text: item.body.command.text, note: say(key) };
 }

@@ -28,7 +28,10 @@ export async function pick(heading, items) {
       close();
     };
     const buttons = items.map(({ item, label }) => html("button", { type: "button", onclick: choose(item) }, label));
-    return [html("div", { class: "picks" }, ...buttons), html("button", { class: "link", type: "button", onclick: close }, say("dialog.cancel"))];
+    return [
+      html("div", { class: "picks" }, ...buttons),
+      html("button", { class: "link", type: "button", onclick: close }, say("dialog.cancel")),
+    ];
   });
   return chosen;
 }

@@ -23,9 +23,17 @@ export function makeDiary() {
 }
 
 function diaryPart({ diary, name }) {
-  const entries = [...diary].reverse().map((entry) =>
-    html("li", { class: "entry" }, html("time", { datetime: entry.date }, dateName(entry.date)), html("p", { dir: "auto" }, entry.text), keepsake(entry)),
-  );
+  const entries = [...diary]
+    .reverse()
+    .map((entry) =>
+      html(
+        "li",
+        { class: "entry" },
+        html("time", { datetime: entry.date }, dateName(entry.date)),
+        html("p", { dir: "auto" }, entry.text),
+        keepsake(entry),
+      ),
+    );
   const list = entries.length ? html("ol", { class: "entries" }, ...entries) : emptyNote("diary.empty", name);
   return [html("h2", {}, say("diary.heading")), list];
 }
@@ -37,11 +45,14 @@ function memoryPart({ memories, name }) {
 }
 
 function eventPart(model) {
-  const rows = [...model.events].reverse().slice(0, EVENTS_SHOWN).map((event) => {
-    const when = `${dayName(event.atMs, model.zone)}, ${clockTime(event.atMs, model.zone)}`;
-    const time = html("time", { datetime: new Date(event.atMs).toISOString() }, when);
-    return html("li", { class: "happening" }, time, html("span", {}, eventText(event, model.name)));
-  });
+  const rows = [...model.events]
+    .reverse()
+    .slice(0, EVENTS_SHOWN)
+    .map((event) => {
+      const when = `${dayName(event.atMs, model.zone)}, ${clockTime(event.atMs, model.zone)}`;
+      const time = html("time", { datetime: new Date(event.atMs).toISOString() }, when);
+      return html("li", { class: "happening" }, time, html("span", {}, eventText(event, model.name)));
+    });
   const list = rows.length ? html("ul", { class: "entries" }, ...rows) : emptyNote("events.empty", model.name);
   return [html("h2", {}, say("events.heading")), list];
 }

@@ -6,7 +6,19 @@ import { nameOf, say } from "./strings.js";
 /** Lines on the card that greets a returning owner; the diary tab has the rest. */
 export const NEWS_MAX = 6;
 /** What an owner did needs no retelling to that owner. */
-const OWN_DOINGS = new Set(["fed", "washed", "tucked", "stroked", "lamp", "offered", "talked", "came", "habit", "named", "moved_house"]);
+const OWN_DOINGS = new Set([
+  "fed",
+  "washed",
+  "tucked",
+  "stroked",
+  "lamp",
+  "offered",
+  "talked",
+  "came",
+  "habit",
+  "named",
+  "moved_house",
+]);
 
 /** Events whose `n` counts equal ones in a row; elsewhere it is a score, or hours. */
 const COUNTED = new Set(["fed", "washed", "tucked", "stroked", "lamp", "talked", "did", "went", "offered"]);

@@ -37,6 +37,9 @@ export async function readSave(file) {
 }
 
 function plainName(name) {
-  const plain = String(name).normalize("NFKD").replace(/[^A-Za-z0-9]+/g, "-").replace(/^-+|-+$/g, "");
+  const plain = String(name)
+    .normalize("NFKD")
+    .replace(/[^A-Za-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "");
   return plain || "tokenling";
 }

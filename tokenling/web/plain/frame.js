@@ -60,7 +60,11 @@ function makeTabs(panels) {
     tabs[next].focus();
   });
   for (const [key, panel] of Object.entries(panels)) {
-    for (const [name, value] of Object.entries({ id: `panel-${key}`, role: "tabpanel", "aria-labelledby": `tab-${key}` }))
+    for (const [name, value] of Object.entries({
+      id: `panel-${key}`,
+      role: "tabpanel",
+      "aria-labelledby": `tab-${key}`,
+    }))
       panel.element.setAttribute(name, value);
     tabs[key].addEventListener("click", () => select(key));
   }
@@ -83,5 +87,9 @@ function makeTabs(panels) {
 }
 
 function makeTab(key) {
-  return html("button", { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": `panel-${key}` }, say(`tab.${key}`));
+  return html(
+    "button",
+    { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": `panel-${key}` },
+    say(`tab.${key}`),
+  );
 }

@@ -27,7 +27,10 @@ export function makeHome(act) {
     const bands = JSON.stringify([model.meters, model.name]);
     if (bands !== lastBands) {
       meters.setAttribute("aria-label", say("meters.label", { name: model.name }));
-      put(meters, ...METERS.filter((meter) => meter in model.meters).map((meter) => meterRow(meter, model.meters[meter])));
+      put(
+        meters,
+        ...METERS.filter((meter) => meter in model.meters).map((meter) => meterRow(meter, model.meters[meter])),
+      );
       lastBands = bands;
     }
     buttons.lamp.setAttribute("aria-pressed", String(model.lamp));
@@ -40,14 +43,24 @@ export function lookOf(model, nowMs) {
   const sky = skyOf(nowMs, model.zone);
   const face = faceOf(model);
   const state = model.asleep ? "asleep" : "awake";
-  const blanks = { name: model.name, stage: nameOf("stage", model.stage), state: say(`state.${state}`), face: say(`face.${face}`) };
+  const blanks = {
+    name: model.name,
+    stage: nameOf("stage", model.stage),
+    state: say(`state.${state}`),
+    face: say(`face.${face}`),
+  };
   const title = say("scene.title", { ...blanks, sky: say(`sky.${sky}`) });
   const { stage, asleep, weather, lamp, thinking, place, hue, want } = model;
   return { stage, asleep, face, sky, weather, lamp, thinking, place, hue, want, title };
 }
 
 function careButton(action, act) {
-  return html("button", { type: "button", "data-care": action, onclick: () => act.care(action) }, icon(action), say(`care.${action}`));
+  return html(
+    "button",
+    { type: "button", "data-care": action, onclick: () => act.care(action) },
+    icon(action),
+    say(`care.${action}`),
+  );
 }
 
 function meterRow(meter, value) {
@@ -58,7 +71,12 @@ function meterRow(meter, value) {
   const label = say("meter.value", { meter: name, word, band: band + 1 });
   return html(
     "li",
-    { class: band < LOW_BANDS && meter !== NEVER_LOW ? "meter low" : "meter", "data-meter": meter, "data-band": band, title: label },
+    {
+      class: band < LOW_BANDS && meter !== NEVER_LOW ? "meter low" : "meter",
+      "data-meter": meter,
+      "data-band": band,
+      title: label,
+    },
     html("span", { class: "unseen" }, label),
     icon(meter),
     html("span", { class: "bands", "aria-hidden": "true" }, ...lights),

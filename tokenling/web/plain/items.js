@@ -1,4 +1,5 @@
-/* What an owner can pick, in the engine's order, and how long a name may be. A test holds these to `tokenling.engine.LISTS`. */
+/* What an owner can pick, in the engine's order, and how long a name may be. A test holds these to
+   `tokenling.engine.LISTS`. */
 
 export const FOODS = ["berry", "plum", "carrot", "bread", "soup", "honey", "nut", "apple"];
 export const TOYS = ["ball", "kite", "bell", "blocks", "ribbon", "top"];

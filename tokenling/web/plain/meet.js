@@ -16,7 +16,19 @@ export function makeMeet(act, { host, canGoBack }) {
   const words = html("div", { class: "words" }, heading, alert, body);
   const element = html("main", { class: "meet" }, html("div", { class: "stage-box" }, scene.root), words);
   const sky = skyOf(Date.now(), undefined);
-  scene.show({ stage: "egg", asleep: false, face: "curious", sky, lamp: sky === "night", thinking: false, place: "nest", weather: "sun", hue: 150, want: null, title: say("meet.heading") });
+  scene.show({
+    stage: "egg",
+    asleep: false,
+    face: "curious",
+    sky,
+    lamp: sky === "night",
+    thinking: false,
+    place: "nest",
+    weather: "sun",
+    hue: 150,
+    want: null,
+    title: say("meet.heading"),
+  });
 
   function tell(text) {
     alert.hidden = !text;
@@ -24,7 +36,13 @@ export function makeMeet(act, { host, canGoBack }) {
   }
 
   function askName({ withCode = false } = {}) {
-    const name = html("input", { id: "new-name", type: "text", autocomplete: "off", required: true, maxlength: NAME_MAX });
+    const name = html("input", {
+      id: "new-name",
+      type: "text",
+      autocomplete: "off",
+      required: true,
+      maxlength: NAME_MAX,
+    });
     const code = withCode ? codeField() : null;
     const go = html("button", { class: "main", type: "submit" }, say("meet.go"));
     const submit = (event) => {
@@ -35,7 +53,13 @@ export function makeMeet(act, { host, canGoBack }) {
     const label = html("label", { for: "new-name" }, say("meet.name"));
     const form = html("form", { onsubmit: submit }, html("div", { class: "field" }, label, name), code, go);
     const more = html("div", { class: "row" }, importButton(act, "link"), canGoBack ? backButton(act) : null);
-    put(body, html("p", {}, say("meet.text")), form, more, html("p", { class: "small soft" }, say("meet.where", { host })));
+    put(
+      body,
+      html("p", {}, say("meet.text")),
+      form,
+      more,
+      html("p", { class: "small soft" }, say("meet.where", { host })),
+    );
     name.focus({ preventScroll: true });
   }
 

@@ -1,8 +1,8 @@
 /* Moves of a pet between this browser's copy and the host, each a row of steps that survives a reload at any point.
 
-   Before a request leaves, its intent (operation id, epoch) is on disk; after its answer, the outcome is. So a lost answer
-   is mended by doing the stored step again: the host answers a repeated prepare with the actual status and a repeated
-   operation id with its kept answer. `settle` goes on until no intent is left. The steps:
+   Before a request leaves, its intent (operation id, epoch) is on disk; after its answer, the outcome is. So a lost
+   answer is mended by doing the stored step again: the host answers a repeated prepare with the actual status and a
+   repeated operation id with its kept answer. `settle` goes on until no intent is left. The steps:
 
      prepare -> activate -> (none)     a newborn or an imported save moves in
      resume  -> (none)                 a parked pet goes on living at the host

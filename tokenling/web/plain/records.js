@@ -4,8 +4,8 @@
      object store `records`           out-of-line keys; `subtokenling.remote.v1` is one record in it
      object store `subtokenling.v1`   out-of-line keys, the local id; one pet's recovery checkpoints each
 
-   Every change reads, decides and writes inside one strict transaction, so two tabs cannot undo each other's work and an
-   answered write is on disk. The functions that decide are pure and exported for their tests. */
+   Every change reads, decides and writes inside one strict transaction, so two tabs cannot undo each other's work and
+   an answered write is on disk. The functions that decide are pure and exported for their tests. */
 
 const DATABASE = "subtokenling";
 const DATABASE_VERSION = 1;
@@ -16,7 +16,8 @@ const PAGE = "subtokenling.page.v1";
 
 /** The save and two older ones (design: recovery checkpoints). */
 const CHECKPOINTS_MAX = 3;
-/** A newer save takes the newest's place until the one behind it is this old; so the three reach back hours. A guess. */
+/** A newer save takes the newest's place until the one behind it is this old; so the three reach back hours. A guess.
+ */
 const CHECKPOINT_STEP_MS = 60 * 60_000;
 
 /** A record of a newer kind than this page knows: it must not be overwritten. */

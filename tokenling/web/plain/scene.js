@@ -36,7 +36,8 @@ export function makeScene() {
   return { root, show: (look) => show(root, look), play: (kind) => play(effects, kind) };
 }
 
-/** `look`: `{stage, asleep, face, sky, weather, place, lamp, hue, want, thinking, title}`. Unknown words fall back to the plainest look. */
+/** `look`: `{stage, asleep, face, sky, weather, place, lamp, hue, want, thinking, title}`. Unknown words fall back to
+    the plainest look. */
 function show(root, look) {
   const data = root.dataset;
   data.stage = STAGE_NAMES.includes(look.stage) ? look.stage : "egg";
@@ -57,7 +58,11 @@ function show(root, look) {
 function play(layer, kind) {
   const shape = SPARKS.includes(kind) ? kind : "star";
   for (const [index, dx] of [-26, 4, 30].entries()) {
-    const spark = svg("g", { transform: `translate(${GROUND.x + dx} ${GROUND.y - 92 - index * 7})` }, sparkShape(shape));
+    const spark = svg(
+      "g",
+      { transform: `translate(${GROUND.x + dx} ${GROUND.y - 92 - index * 7})` },
+      sparkShape(shape),
+    );
     spark.firstChild.classList.add("spark", `spark-${index}`);
     layer.append(spark);
     setTimeout(() => spark.remove(), 2600);
@@ -112,11 +117,16 @@ function indoors() {
 
 /** Garden and pond: the same sky as in the window, without the house. */
 function outdoors() {
-  const tuft = (x, y) => svg("path", { class: "grass", d: `M${x} ${y} q-2 -12 -8 -15 M${x} ${y} q1 -13 0 -18 M${x} ${y} q3 -11 9 -13` });
+  const tuft = (x, y) =>
+    svg("path", { class: "grass", d: `M${x} ${y} q-2 -12 -8 -15 M${x} ${y} q1 -13 0 -18 M${x} ${y} q3 -11 9 -13` });
   const bloom = (x, y, kind) =>
-    svg("g", { transform: `translate(${x} ${y})`, class: `bloom ${kind}` },
+    svg(
+      "g",
+      { transform: `translate(${x} ${y})`, class: `bloom ${kind}` },
       svg("path", { class: "grass", d: "M0 0 V18" }),
-      ...[0, 72, 144, 216, 288].map((turn) => svg("ellipse", { cx: 0, cy: -5, rx: 3.6, ry: 5, transform: `rotate(${turn})` })),
+      ...[0, 72, 144, 216, 288].map((turn) =>
+        svg("ellipse", { cx: 0, cy: -5, rx: 3.6, ry: 5, transform: `rotate(${turn})` }),
+      ),
       svg("circle", { class: "flower-heart", r: 3 }),
     );
   return svg(
@@ -127,12 +137,21 @@ function outdoors() {
     svg("path", { class: "hill far", d: "M-200 190 C-60 120 60 130 150 160 C260 110 420 120 600 180 V320 H-200 Z" }),
     svg("path", { class: "hill near", d: "M-200 208 C-40 176 120 188 220 196 C340 180 460 190 600 204 V320 H-200 Z" }),
     svg("path", { class: "meadow", d: "M-200 222 C0 206 260 206 600 220 V340 H-200 Z" }),
-    svg("g", { class: "pond" },
+    svg(
+      "g",
+      { class: "pond" },
       svg("ellipse", { class: "water", cx: 320, cy: 244, rx: 108, ry: 20 }),
       svg("path", { class: "ripple", d: "M262 240 q14 -5 28 0 M330 250 q16 -5 32 0 M352 238 q12 -4 24 0" }),
     ),
-    tuft(48, 240), tuft(96, 262), tuft(352, 222), tuft(310, 266), tuft(150, 228),
-    bloom(70, 224, "pink"), bloom(112, 240, "blue"), bloom(30, 252, "pink"), bloom(286, 222, "blue"),
+    tuft(48, 240),
+    tuft(96, 262),
+    tuft(352, 222),
+    tuft(310, 266),
+    tuft(150, 228),
+    bloom(70, 224, "pink"),
+    bloom(112, 240, "blue"),
+    bloom(30, 252, "pink"),
+    bloom(286, 222, "blue"),
   );
 }
 
@@ -143,7 +162,10 @@ function hearth() {
     svg("path", { class: "bricks", d: "M196 208 V120 H300 V208 H278 V150 C278 138 218 138 218 150 V208 Z" }),
     svg("rect", { class: "mantel", x: 186, y: 110, width: 124, height: 13, rx: 4 }),
     svg("path", { class: "fireside", d: "M218 208 V150 C218 138 278 138 278 150 V208 Z" }),
-    svg("path", { class: "flame", d: "M248 206 C226 206 230 184 240 176 C240 186 246 184 246 166 C262 178 272 206 248 206 Z" }),
+    svg("path", {
+      class: "flame",
+      d: "M248 206 C226 206 230 184 240 176 C240 186 246 184 246 166 C262 178 272 206 248 206 Z",
+    }),
     svg("path", { class: "flame inner", d: "M248 206 C238 206 240 194 246 188 C252 194 258 206 248 206 Z" }),
   );
 }
@@ -176,20 +198,38 @@ function windowFrame() {
 
 /** Sun, moon, stars and weather, in the window's measure. */
 function skyBodies() {
-  const stars = [[60, 50], [84, 66], [112, 46], [136, 62], [70, 88], [128, 92], [100, 78]];
-  const drops = [[58, 40], [80, 58], [102, 44], [126, 60], [142, 42], [68, 80], [114, 84], [92, 100], [136, 96]];
+  const stars = [
+    [60, 50],
+    [84, 66],
+    [112, 46],
+    [136, 62],
+    [70, 88],
+    [128, 92],
+    [100, 78],
+  ];
+  const drops = [
+    [58, 40],
+    [80, 58],
+    [102, 44],
+    [126, 60],
+    [142, 42],
+    [68, 80],
+    [114, 84],
+    [92, 100],
+    [136, 96],
+  ];
   return [
-      svg("g", { class: "stars" }, ...stars.map(([cx, cy], i) => svg("circle", { cx, cy, r: i % 2 ? 1.4 : 2 }))),
-      svg("circle", { class: "sun", cx: 122, cy: 62, r: 15 }),
-      svg("path", { class: "moon", d: "M128 46 A17 17 0 1 0 138 76 A14 14 0 0 1 128 46 Z" }),
-      svg(
-        "g",
-        { class: "clouds" },
-        svg("path", { d: "M50 76 a10 10 0 0 1 14 -10 a14 14 0 0 1 26 2 a9 9 0 0 1 4 17 H56 a9 9 0 0 1 -6 -9 Z" }),
-        svg("path", { d: "M98 58 a8 8 0 0 1 11 -8 a11 11 0 0 1 21 2 a7 7 0 0 1 3 13 H104 a7 7 0 0 1 -6 -7 Z" }),
-      ),
-      svg("g", { class: "rain" }, ...drops.map(([x, y]) => svg("path", { d: `M${x} ${y} l-4 14` }))),
-      svg("g", { class: "snow" }, ...drops.map(([cx, cy]) => svg("circle", { cx, cy, r: 2.6 }))),
+    svg("g", { class: "stars" }, ...stars.map(([cx, cy], i) => svg("circle", { cx, cy, r: i % 2 ? 1.4 : 2 }))),
+    svg("circle", { class: "sun", cx: 122, cy: 62, r: 15 }),
+    svg("path", { class: "moon", d: "M128 46 A17 17 0 1 0 138 76 A14 14 0 0 1 128 46 Z" }),
+    svg(
+      "g",
+      { class: "clouds" },
+      svg("path", { d: "M50 76 a10 10 0 0 1 14 -10 a14 14 0 0 1 26 2 a9 9 0 0 1 4 17 H56 a9 9 0 0 1 -6 -9 Z" }),
+      svg("path", { d: "M98 58 a8 8 0 0 1 11 -8 a11 11 0 0 1 21 2 a7 7 0 0 1 3 13 H104 a7 7 0 0 1 -6 -7 Z" }),
+    ),
+    svg("g", { class: "rain" }, ...drops.map(([x, y]) => svg("path", { d: `M${x} ${y} l-4 14` }))),
+    svg("g", { class: "snow" }, ...drops.map(([cx, cy]) => svg("circle", { cx, cy, r: 2.6 }))),
   ];
 }
 
@@ -216,7 +256,11 @@ function lamp() {
 
 function plant() {
   const leaf = (turn) =>
-    svg("path", { class: "leaf", transform: `rotate(${turn} 66 206)`, d: "M66 206 C52 190 54 168 66 158 C78 168 80 190 66 206 Z" });
+    svg("path", {
+      class: "leaf",
+      transform: `rotate(${turn} 66 206)`,
+      d: "M66 206 C52 190 54 168 66 158 C78 168 80 190 66 206 Z",
+    });
   return svg(
     "g",
     { class: "plant" },
@@ -232,7 +276,10 @@ function cushion() {
   return svg(
     "g",
     { class: "cushion" },
-    svg("path", { class: "cushion-back", d: "M118 240 C112 216 150 212 206 214 C262 212 300 216 294 240 C290 258 122 258 118 240 Z" }),
+    svg("path", {
+      class: "cushion-back",
+      d: "M118 240 C112 216 150 212 206 214 C262 212 300 216 294 240 C290 258 122 258 118 240 Z",
+    }),
   );
 }
 
@@ -247,12 +294,22 @@ function petGroup() {
 }
 
 function egg() {
-  const spots = [[-20, -62, 7], [16, -78, 5], [24, -40, 8], [-8, -22, 5], [-30, -34, 4], [2, -50, 4]];
+  const spots = [
+    [-20, -62, 7],
+    [16, -78, 5],
+    [24, -40, 8],
+    [-8, -22, 5],
+    [-30, -34, 4],
+    [2, -50, 4],
+  ];
   return svg(
     "g",
     { class: "stage stage-egg" },
     leaves({ height: 92, leaf: 0.5 }),
-    svg("path", { class: "shell", d: "M0 0 C-34 0 -46 -24 -42 -46 C-38 -74 -20 -96 0 -96 C20 -96 38 -74 42 -46 C46 -24 34 0 0 0 Z" }),
+    svg("path", {
+      class: "shell",
+      d: "M0 0 C-34 0 -46 -24 -42 -46 C-38 -74 -20 -96 0 -96 C20 -96 38 -74 42 -46 C46 -24 34 0 0 0 Z",
+    }),
     svg("g", { class: "spots" }, ...spots.map(([cx, cy, r]) => svg("circle", { cx, cy, r }))),
     face({ eyes: 44, gap: 13, scale: 0.72 }),
   );
@@ -260,8 +317,9 @@ function egg() {
 
 function creature(name, size) {
   const { width: w, height: h } = size;
-  const body = `M${-w} ${-h * 0.34} C${-w} ${-h * 0.86} ${-w * 0.56} ${-h} 0 ${-h} S${w} ${-h * 0.86} ${w} ${-h * 0.34} `
-    + `C${w} ${-h * 0.06} ${w * 0.62} 0 0 0 S${-w} ${-h * 0.06} ${-w} ${-h * 0.34} Z`;
+  const body =
+    `M${-w} ${-h * 0.34} C${-w} ${-h * 0.86} ${-w * 0.56} ${-h} 0 ${-h} S${w} ${-h * 0.86} ${w} ${-h * 0.34} ` +
+    `C${w} ${-h * 0.06} ${w * 0.62} 0 0 0 S${-w} ${-h * 0.06} ${-w} ${-h * 0.34} Z`;
   return svg(
     "g",
     { class: `stage stage-${name}` },
@@ -285,7 +343,10 @@ function halfShell(w) {
   return svg(
     "g",
     {},
-    svg("path", { class: "shell", d: `${edge} C${w + 2} -4 ${w * 0.6} 3 0 3 C${-w * 0.6} 3 ${-w - 2} -4 ${-w - 3} -24 Z` }),
+    svg("path", {
+      class: "shell",
+      d: `${edge} C${w + 2} -4 ${w * 0.6} 3 0 3 C${-w * 0.6} 3 ${-w - 2} -4 ${-w - 3} -24 Z`,
+    }),
     svg("g", { class: "spots" }, svg("circle", { cx: -18, cy: -12, r: 5 }), svg("circle", { cx: 20, cy: -9, r: 4 })),
   );
 }
@@ -300,7 +361,9 @@ function leaves({ height, leaf }) {
       "g",
       { class: "sway" },
       svg("path", { class: "stem", d: "M0 4 C1 -4 0 -10 0 -14" }),
-      svg("g", { transform: "translate(0 -12)" },
+      svg(
+        "g",
+        { transform: "translate(0 -12)" },
         svg("path", { class: "leaf", d: blade }),
         svg("path", { class: "leaf light", d: blade, transform: "scale(-1 1)" }),
         flower(),
@@ -313,7 +376,12 @@ function flower() {
   const petals = [0, 72, 144, 216, 288].map((turn) =>
     svg("ellipse", { class: "petal", cx: 0, cy: -7, rx: 5, ry: 7, transform: `rotate(${turn})` }),
   );
-  return svg("g", { class: "flower", transform: "translate(0 -10)" }, ...petals, svg("circle", { class: "flower-heart", r: 4.5 }));
+  return svg(
+    "g",
+    { class: "flower", transform: "translate(0 -10)" },
+    ...petals,
+    svg("circle", { class: "flower-heart", r: 4.5 }),
+  );
 }
 
 /** Every expression at once; style.css shows the one that fits. */
@@ -325,7 +393,9 @@ function face({ eyes, gap, scale }) {
     svg("ellipse", { class: "cheek", cx: -gap / scale - 11, cy: 11, rx: 7, ry: 4.5 }),
     svg("ellipse", { class: "cheek", cx: gap / scale + 11, cy: 11, rx: 7, ry: 4.5 }),
     pair("open", (x) =>
-      svg("g", { class: "eye" },
+      svg(
+        "g",
+        { class: "eye" },
         svg("ellipse", { cx: x, cy: 0, rx: 6, ry: 7.5 }),
         svg("circle", { class: "glint", cx: x + 2, cy: -3, r: 2.2 }),
       ),
@@ -333,7 +403,9 @@ function face({ eyes, gap, scale }) {
     pair("glad", (x) => svg("path", { d: `M${x - 7} 2 Q${x} -8 ${x + 7} 2` })),
     pair("shut", (x) => svg("path", { d: `M${x - 7} 0 Q${x} 6 ${x + 7} 0` })),
     pair("tired", (x) =>
-      svg("g", {},
+      svg(
+        "g",
+        {},
         svg("ellipse", { cx: x, cy: 3, rx: 5, ry: 3.6 }),
         svg("path", { d: `M${x - 7} 1 Q${x} -4 ${x + 7} 1` }),
       ),
@@ -374,5 +446,10 @@ function wish() {
 
 function snore() {
   const place = `translate(${GROUND.x + 62} 132)`;
-  return svg("g", { class: "zzz", transform: place }, svg("path", { d: "M0 10 h12 l-12 14 h12" }), svg("path", { d: "M20 -12 h9 l-9 11 h9" }));
+  return svg(
+    "g",
+    { class: "zzz", transform: place },
+    svg("path", { d: "M0 10 h12 l-12 14 h12" }),
+    svg("path", { d: "M20 -12 h9 l-9 11 h9" }),
+  );
 }

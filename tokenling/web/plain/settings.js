@@ -7,7 +7,8 @@ import { nameOf, say } from "./strings.js";
 /** Idle slots a waking hour that the engine offers. */
 const CHATTERS = [0, 1, 2, 4];
 
-/** `act` has one function for each button: rename, chatter, exportSave, importSave, park, resume, remove, show, adopt. */
+/** `act` has one function for each button: rename, chatter, exportSave, importSave, park, resume, remove, show,
+    adopt. */
 export function makeSettings(act) {
   const element = html("div", { class: "panel" });
   let shown = "";
@@ -19,8 +20,22 @@ export function makeSettings(act) {
     if (state === shown || focused?.type === "text") return;
     shown = state;
     const { name, host } = model;
-    const home = html("div", { class: "card" }, html("h3", {}, say("settings.home")), html("p", { class: "small" }, say("settings.home.text", { name, host })));
-    put(element, html("h2", {}, say("settings.heading")), nameForm(model, act), chatterChoice(model, act), home, fileCard(act), lifeCard(model, act), petsCard(pets, act));
+    const home = html(
+      "div",
+      { class: "card" },
+      html("h3", {}, say("settings.home")),
+      html("p", { class: "small" }, say("settings.home.text", { name, host })),
+    );
+    put(
+      element,
+      html("h2", {}, say("settings.heading")),
+      nameForm(model, act),
+      chatterChoice(model, act),
+      home,
+      fileCard(act),
+      lifeCard(model, act),
+      petsCard(pets, act),
+    );
     if (focused?.id) document.getElementById(focused.id)?.focus({ preventScroll: true });
   }
   return { element, update };
@@ -35,15 +50,37 @@ function nameForm({ name, status }, act) {
     if (input.value.trim() && input.value.trim() !== name) act.rename(input.value.trim());
   };
   const row = html("div", { class: "inline" }, input, save);
-  return html("form", { class: "field", onsubmit: submit }, html("label", { for: "rename" }, say("settings.name")), row);
+  return html(
+    "form",
+    { class: "field", onsubmit: submit },
+    html("label", { for: "rename" }, say("settings.name")),
+    row,
+  );
 }
 
 function chatterChoice({ chatter, status }, act) {
   const options = CHATTERS.map((value) => {
-    const attributes = { id: `chatter-${value}`, type: "radio", name: "chatter", value, checked: value === chatter, disabled: status !== "active" };
-    return html("label", {}, html("input", { ...attributes, onchange: () => act.chatter(value) }), nameOf("chatter", value));
+    const attributes = {
+      id: `chatter-${value}`,
+      type: "radio",
+      name: "chatter",
+      value,
+      checked: value === chatter,
+      disabled: status !== "active",
+    };
+    return html(
+      "label",
+      {},
+      html("input", { ...attributes, onchange: () => act.chatter(value) }),
+      nameOf("chatter", value),
+    );
   });
-  return html("fieldset", { class: "field" }, html("legend", {}, say("settings.chatter")), html("div", { class: "choices" }, ...options));
+  return html(
+    "fieldset",
+    { class: "field" },
+    html("legend", {}, say("settings.chatter")),
+    html("div", { class: "choices" }, ...options),
+  );
 }
 
 function fileCard(act) {
@@ -51,7 +88,11 @@ function fileCard(act) {
     "div",
     { class: "card" },
     html("p", { class: "small" }, say("settings.export.text")),
-    html("div", { class: "row" }, html("button", { type: "button", onclick: () => act.exportSave() }, say("settings.export"))),
+    html(
+      "div",
+      { class: "row" },
+      html("button", { type: "button", onclick: () => act.exportSave() }, say("settings.export")),
+    ),
     html("p", { class: "small" }, say("settings.import.text")),
     html("div", { class: "row" }, importButton(act)),
   );
@@ -64,15 +105,32 @@ export function importButton(act, className = "") {
     if (file.files.length > 0) act.importSave(file.files[0]);
     file.value = "";
   });
-  const button = html("button", { type: "button", class: className, onclick: () => file.click() }, say(className ? "meet.import" : "settings.import"));
+  const button = html(
+    "button",
+    { type: "button", class: className, onclick: () => file.click() },
+    say(className ? "meet.import" : "settings.import"),
+  );
   return html("span", {}, button, file);
 }
 
 function lifeCard({ name, status }, act) {
   const parked = status === "parked" || status === "prepared";
   const key = parked ? "settings.resume" : "settings.park";
-  const change = html("button", { id: "life", type: "button", "data-life": parked ? "resume" : "park", onclick: () => (parked ? act.resume() : act.park()) }, say(key));
-  const remove = html("button", { type: "button", class: "danger", onclick: () => act.remove() }, say("settings.delete"));
+  const change = html(
+    "button",
+    {
+      id: "life",
+      type: "button",
+      "data-life": parked ? "resume" : "park",
+      onclick: () => (parked ? act.resume() : act.park()),
+    },
+    say(key),
+  );
+  const remove = html(
+    "button",
+    { type: "button", class: "danger", onclick: () => act.remove() },
+    say("settings.delete"),
+  );
   return html(
     "div",
     { class: "card" },
@@ -89,8 +147,24 @@ function petsCard(pets, act) {
     const button = current
       ? html("span", { class: "small soft" }, say("settings.pets.here"))
       : html("button", { type: "button", disabled: host !== null, onclick: show }, say("settings.pets.show"));
-    return html("li", {}, html("span", {}, name ?? say("settings.pets.unnamed"), host ? html("span", { class: "small soft" }, ` · ${host}`) : null), button);
+    return html(
+      "li",
+      {},
+      html(
+        "span",
+        {},
+        name ?? say("settings.pets.unnamed"),
+        host ? html("span", { class: "small soft" }, ` · ${host}`) : null,
+      ),
+      button,
+    );
   });
   const adopt = html("button", { type: "button", onclick: () => act.adopt() }, say("settings.pets.adopt"));
-  return html("div", { class: "card pets" }, html("h3", {}, say("settings.pets")), html("ul", { class: "entries" }, ...rows), html("div", { class: "row" }, adopt));
+  return html(
+    "div",
+    { class: "card pets" },
+    html("h3", {}, say("settings.pets")),
+    html("ul", { class: "entries" }, ...rows),
+    html("div", { class: "row" }, adopt),
+  );
 }

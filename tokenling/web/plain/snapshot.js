@@ -7,9 +7,22 @@ export const METERS = ["fullness", "energy", "mood", "hygiene", "warmth", "bond"
 /** Where one of the five bands ends, in millionths; the engine puts a body into words with the same borders. */
 const BAND_BORDERS = [150_000, 350_000, 650_000, 880_000];
 /** Local hours at which the light changes. */
-const LIGHT = [[5, "night"], [7.5, "dawn"], [18, "day"], [21, "dusk"], [24, "night"]];
+const LIGHT = [
+  [5, "night"],
+  [7.5, "dawn"],
+  [18, "day"],
+  [21, "dusk"],
+  [24, "night"],
+];
 const FACE_OF_FEELING = {
-  happy: "glad", excited: "glad", proud: "glad", calm: "calm", curious: "curious", sleepy: "tired", shy: "flat", wistful: "flat",
+  happy: "glad",
+  excited: "glad",
+  proud: "glad",
+  calm: "calm",
+  curious: "curious",
+  sleepy: "tired",
+  shy: "flat",
+  wistful: "flat",
 };
 
 /** Everything the page shows of one view, in words of the page. */

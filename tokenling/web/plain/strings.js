@@ -7,7 +7,8 @@ const TABLE = {
   "title.with": "{name} · Tokenling",
 
   "meet.heading": "Somebody is in this egg",
-  "meet.text": "It will hatch, eat, sleep, play and talk with you, also while this page is closed. What will you call it?",
+  "meet.text":
+    "It will hatch, eat, sleep, play and talk with you, also while this page is closed. What will you call it?",
   "meet.name": "Name",
   "meet.go": "Say hello",
   "meet.code": "Enrol code of this host",
@@ -229,14 +230,16 @@ const TABLE = {
   "chatter.4": "Often",
   "settings.saved": "Saved.",
   "settings.home": "Home",
-  "settings.home.text": "{name} lives on {host}, also while this page is closed. The key to it is kept in this browser only: keep a file too, in case the browser forgets.",
+  "settings.home.text":
+    "{name} lives on {host}, also while this page is closed. The key to it is kept in this browser only: keep a file too, in case the browser forgets.",
   "settings.export": "Keep a file",
   "settings.export.text": "The whole pet as a file: its save, without the key.",
   "settings.exported": "The file is in your downloads.",
   "settings.import": "Bring a pet from a file",
   "settings.import.text": "It moves in as another pet and never replaces one.",
   "settings.park": "Pause its life",
-  "settings.park.text": "The host stops {name} where it is, until you wake it here. Nothing is lost, and no time passes for it.",
+  "settings.park.text":
+    "The host stops {name} where it is, until you wake it here. Nothing is lost, and no time passes for it.",
   "settings.resume": "Let it live on",
   "settings.takeover": "Wake it from here all the same",
   "settings.delete": "Delete for good",
@@ -250,7 +253,8 @@ const TABLE = {
   "dialog.cancel": "Never mind",
 
   "delete.heading": "Say goodbye to {name}?",
-  "delete.text": "This deletes {name} with its memories and its diary, on the host and in this browser. It cannot be undone. You may keep a file first.",
+  "delete.text":
+    "This deletes {name} with its memories and its diary, on the host and in this browser. It cannot be undone. You may keep a file first.",
   "delete.type": "Type its name to go on",
   "delete.go": "Delete for good",
   "delete.keep": "Keep {name}",
@@ -262,7 +266,8 @@ const TABLE = {
   "import.why.shape": "it does not look like a save",
 
   "parked.text": "{name}'s life is paused.",
-  "quarantined.text": "{name}'s own rules hit a fault, so the host stopped it, unharmed ({error}). You can read it, keep a file, or delete it.",
+  "quarantined.text":
+    "{name}'s own rules hit a fault, so the host stopped it, unharmed ({error}). You can read it, keep a file, or delete it.",
 
   "banners.label": "Notices",
   "link.live": "Live",
@@ -285,19 +290,23 @@ const TABLE = {
   "gone.export": "Keep that copy as a file",
   "gone.forget": "Forget it in this browser",
 
-  "problem.stale_epoch": "The pet has moved since this page last looked. This page has caught up now: please do that again.",
+  "problem.stale_epoch":
+    "The pet has moved since this page last looked. This page has caught up now: please do that again.",
   "problem.not_active": "The pet is not awake at this host right now, so that did not happen.",
-  "problem.epoch_full": "The host has noted as much as it can for now. Pause and wake the pet in the settings, then go on.",
+  "problem.epoch_full":
+    "The host has noted as much as it can for now. Pause and wake the pet in the settings, then go on.",
   "problem.host_full": "This host has no room for another pet.",
   "problem.brain_mismatch": "This pet has grown up with another brain than this host runs, so it cannot move in here.",
   "problem.enrol_required": "This host asks for a code before it takes a new pet.",
   "problem.enrol_wrong": "That is not this host's code.",
-  "problem.other_device": "The pet was paused for another device. It may go on living there: wake it here only if it does not.",
+  "problem.other_device":
+    "The pet was paused for another device. It may go on living there: wake it here only if it does not.",
   "problem.id_taken": "The host knows another pet under this id. Cancel and try again.",
   "problem.pet_deleted": "This pet was deleted at the host.",
   "problem.invalid_command": "The pet cannot do that now.",
   "problem.invalid_envelope": "The host does not take that. Another name may help.",
-  "problem.plain_http": "This page was sent over plain http from another machine, where others could read your pet's key. Open it over https.",
+  "problem.plain_http":
+    "This page was sent over plain http from another machine, where others could read your pet's key. Open it over https.",
   "problem.invalid_save": "The host refused this save.",
   "problem.not_found": "The host does not know this pet.",
   "problem.operation_reused": "The host had something else under that number. Please do that again.",
@@ -306,7 +315,8 @@ const TABLE = {
   "problem.other_tab": "Another tab is moving a pet. Please try again when it is done.",
   "problem.outbox_full": "Too much is waiting for the host already.",
   "problem.records_too_new": "A newer page has kept pets in this browser. Please reload to get that page.",
-  "problem.no_storage": "This browser keeps no data for this page (private mode?). Without it a pet's key would be lost, so nothing was started.",
+  "problem.no_storage":
+    "This browser keeps no data for this page (private mode?). Without it a pet's key would be lost, so nothing was started.",
   "problem.other": "That did not work ({code}).",
 };
 

@@ -1,5 +1,6 @@
-/* Keeps one pet's snapshot fresh. A visible page holds one long-poll open; where that fails it asks once a second; a hidden
-   page asks now and then and holds nothing, so that many open tabs cannot use up the browser's connections to the host. */
+/* Keeps one pet's snapshot fresh. A visible page holds one long-poll open; where that fails it asks once a second; a
+   hidden page asks now and then and holds nothing, so that many open tabs cannot use up the browser's connections to
+   the host. */
 
 import { isOlder } from "./records.js";
 
@@ -11,8 +12,9 @@ const PLAIN_POLLS_MS = 60_000;
 const SILENT_PAUSES_MS = [1000, 1000, 2000, 4000, 8000, 15_000];
 
 export class Sync {
-  /** `onView(view)` gets each newer snapshot, `onHeard()` every answer, `onSilence(problem | null)` the loss and the return of the host,
-      `onRefusal(problem)` the host's final word (404 and the like), after which the loop rests until `now()`. */
+  /** `onView(view)` gets each newer snapshot, `onHeard()` every answer, `onSilence(problem | null)` the loss and the
+      return of the host, `onRefusal(problem)` the host's final word (404 and the like), after which the loop rests
+      until `now()`. */
   constructor(host, handlers) {
     this.host = host;
     this.handlers = handlers;
@@ -75,7 +77,8 @@ export class Sync {
     }
   }
 
-  /** The next long-poll begins at once; a host that lets none wait (it is stopping) or tells nothing new is asked once a second. */
+  /** The next long-poll begins at once; a host that lets none wait (it is stopping) or tells nothing new is asked
+      once a second. */
   #pauseAfter(refused) {
     if (document.hidden) return HIDDEN_POLL_MS;
     return refused || Date.now() < this.plainUntilMs ? FOREGROUND_POLL_MS : 0;

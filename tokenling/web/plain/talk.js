@@ -101,7 +101,12 @@ const ROWS = {
   },
   thinking: ({ name }) => {
     const dots = html("span", { class: "pondering", "aria-hidden": "true" }, html("i"), html("i"), html("i"));
-    return html("li", { class: "line thinking" }, dots, html("span", { class: "about" }, say("state.thinking", { name })));
+    return html(
+      "li",
+      { class: "line thinking" },
+      dots,
+      html("span", { class: "about" }, say("state.thinking", { name })),
+    );
   },
 };
 

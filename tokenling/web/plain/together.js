@@ -11,7 +11,14 @@ export function makeTogether(act) {
   const notice = html("div", { hidden: true });
   const intro = html("p", { class: "soft" });
   const cards = OFFERS.map((offer) => offerCard(offer, act));
-  const element = html("div", { class: "panel" }, html("h2", {}, say("offer.heading")), intro, notice, html("div", { class: "offers" }, ...cards));
+  const element = html(
+    "div",
+    { class: "panel" },
+    html("h2", {}, say("offer.heading")),
+    intro,
+    notice,
+    html("div", { class: "offers" }, ...cards),
+  );
   let shown = "";
 
   function update(model) {
@@ -27,13 +34,26 @@ export function makeTogether(act) {
 }
 
 function offerCard(offer, act) {
-  const words = [html("strong", {}, say(`offer.${offer}`)), html("span", { class: "small soft" }, say(`offer.${offer}.text`))];
-  return html("button", { type: "button", "data-offer": offer, onclick: () => act.offer(offer) }, icon(offer), ...words);
+  const words = [
+    html("strong", {}, say(`offer.${offer}`)),
+    html("span", { class: "small soft" }, say(`offer.${offer}.text`)),
+  ];
+  return html(
+    "button",
+    { type: "button", "data-offer": offer, onclick: () => act.offer(offer) },
+    icon(offer),
+    ...words,
+  );
 }
 
 function gameNotice(model, act) {
   const play = html("button", { class: "main", type: "button", onclick: () => act.play() }, say("game.play"));
-  return html("div", { class: "card" }, html("p", {}, say("game.ready", { name: model.name })), html("div", { class: "row" }, play));
+  return html(
+    "div",
+    { class: "card" },
+    html("p", {}, say("game.ready", { name: model.name })),
+    html("div", { class: "row" }, play),
+  );
 }
 
 function offerNotice(model) {
