@@ -11,15 +11,17 @@ from tokenling import __version__
 from tokenling.cli.brain_files import shipped_brain_dir
 from tokenling.cli.brain_loader import load_brain
 from tokenling.cli.console import log_level_option, refuse, tell
-from tokenling.cli.hosting import WEB_ROOT, available_cores, run_plan
+from tokenling.cli.hosting import WEB_ROOT, run_plan
 from tokenling.cli.preview_state import DATABASE, default_state_dir
 from tokenling.host.exits import ExitCode
 from tokenling.host.plan import BrainLoader, HostBrain, HostPlan
 from tokenling.host.setting_values import Address
-from tokenling.host.settings import MAX_PETS, OLD_PREFIX, PREFIX, THREADS, Settings, git_checkout_of
+from tokenling.host.settings import MAX_PETS, OLD_PREFIX, PREFIX, Settings, git_checkout_of
 
 LOOPBACK = "127.0.0.1"
 PORT = 8460
+PREVIEW_THREADS = 1
+"""As fast as two for a brain of this size (nox -s bench), and a second one would spin on a core the owner wants."""
 
 
 @click.command()
@@ -42,7 +44,7 @@ def run_preview(
     """Run a preview on the brain that `loader` opens."""
     directory = (state or default_state_dir()).absolute()
     _make_private(directory)
-    settings = preview_settings(port, directory, available_cores())
+    settings = preview_settings(port, directory)
     tell(remarks(settings))
 
     def announce(address: Address | None, brain: HostBrain) -> None:
@@ -62,7 +64,7 @@ def _make_private(directory: Path) -> None:
         refuse(ExitCode.SETTINGS, [f"--state {directory}: {error.strerror}; allowed: a directory to write to"])
 
 
-def preview_settings(port: int, state: Path, cores: int) -> Settings:
+def preview_settings(port: int, state: Path) -> Settings:
     """The settings of a preview; its own origins are added once the port is known."""
     return Settings(
         listen=Address(LOOPBACK, port),
@@ -71,7 +73,7 @@ def preview_settings(port: int, state: Path, cores: int) -> Settings:
         precision="q4",
         model_id=None,
         origins=(),
-        threads=min(THREADS.parse(THREADS.default or ""), cores),
+        threads=PREVIEW_THREADS,
         gpu_device=None,
         pets_max=MAX_PETS.parse(MAX_PETS.default or ""),
         weather_seed="",
