@@ -23,6 +23,7 @@ COMMANDS = {
     "pets": Entry("tokenling.cli.pets", "pets", "Show, remove or move the pets of a stopped host."),
     "probe": Entry("tokenling.cli.probe", "command", "Run generation requests on a brain, with timings."),
     "verify": Entry("tokenling.cli.verify", "command", "Run a turn again from its turn receipt."),
+    "contract": Entry("tokenling.cli.contract", "command", "Print what every build of the engine agrees on."),
 }
 """In the order of `tokenling --help`."""
 
