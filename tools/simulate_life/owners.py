@@ -28,6 +28,9 @@ CARING: Plan = (
 )  # fmt: skip
 EVENING: Plan = ((19 * 60, FEED), (19 * 60 + 5, HELLO))
 EVENING_WITH_BATH: Plan = (*EVENING, (19 * 60 + 10, WASH))
+MORNING_AND_EVENING: Plan = (
+    (7 * 60 + 30, FEED), (7 * 60 + 32, HELLO), (19 * 60, FEED), (19 * 60 + 4, HELLO), (19 * 60 + 10, WASH),
+)  # fmt: skip
 RETURN: Plan = (
     (18 * 60, MISSED),
     (18 * 60 + 2, FEED),
