@@ -3,6 +3,7 @@
 import copy
 import json
 
+import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,8 +24,6 @@ from tokenling.engine import saves as declared
 from tokenling.engine.codec import Record
 from tokenling.engine.contract import contract, words_for
 from tools import save_format
-
-jsonschema = pytest.importorskip("jsonschema")
 
 NOON = 1_781_172_000_000
 DAY = 86_400_000
