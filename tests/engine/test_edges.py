@@ -1,14 +1,19 @@
 """Bounds from both sides, where a fault that is off by one was not noticed by other tests (docs/engine.md)."""
 
+import json
+from dataclasses import replace
+
 import pytest
 from engine_scenes import MINUTE, NOON, awake
 
-from tokenling.engine import CommandRefused, balance, new_pet, parse_command
-from tokenling.engine.body import Pace, asleep_minutes
+from tokenling.engine import CommandRefused, balance, dump_save, load_save, new_pet, parse_command
+from tokenling.engine.body import Pace, asleep_minutes, pace_of, wake_chance_ppm
 from tokenling.engine.bounds import BRAIN_ID_MAX, METER_MAX, SEED_MAX
 from tokenling.engine.commands import GAME_ID_MAX
 from tokenling.engine.draws import WAKE_BLOCK_TICKS, wake_draws
 from tokenling.engine.journal import with_event
+from tokenling.engine.jsonvalue import JsonObject
+from tokenling.engine.lists import STAGES
 
 
 def test_a_game_id_may_be_as_long_as_its_bound_and_no_longer() -> None:
@@ -76,3 +81,47 @@ def test_a_tired_sleeper_wakes_by_disturbance_alone() -> None:
     for disturbance, woke in ((enough, True), (enough - 1, False)):
         meters = (500_000, 500_000, 500_000, 500_000, 600_000, 400_000, disturbance)
         assert asleep_minutes(meters, tick, tick, pace, "seed")[2] is woke
+
+
+DEFAULTS: JsonObject = {
+    "quietMinutes": 0,
+    "quietSlots": 0,
+    "want": None,
+    "offer": None,
+    "game": None,
+    "asked": None,
+    "askedNext": None,
+    "owed": None,
+}
+"""Members of a save that are left out while they hold this."""
+
+
+def test_what_a_save_leaves_out_is_what_it_says_when_it_is_there() -> None:
+    value: JsonObject = json.loads(dump_save(awake()))
+    assert set(DEFAULTS) & set(value) == set()
+    assert load_save(json.dumps({**value, **DEFAULTS}).encode()) == awake()
+
+
+@pytest.mark.parametrize("stage", STAGES[1:])
+@pytest.mark.parametrize("seed", ["fern", "moss", "ivy", "reed"])
+def test_sleep_gives_every_character_the_same_strength(stage: str, seed: str) -> None:
+    state = replace(awake(seed=seed), stage=stage, asleep=True)
+    rate = balance.ENERGY_ASLEEP[STAGES.index(stage)]
+    assert pace_of(state, 1).energy * balance.HOUR == rate
+
+
+@pytest.mark.parametrize("hour", range(24))
+def test_a_pet_below_the_hours_mark_never_wakes_by_itself(hour: int) -> None:
+    mark = balance.WAKE_ABOVE_BY_HOUR[hour]
+    assert wake_chance_ppm(mark, hour, 0) == 0
+    assert wake_chance_ppm(mark - 1, hour, 0) == 0
+    assert wake_chance_ppm(0, hour, 0) == 0
+    assert wake_chance_ppm(METER_MAX, hour, 0) == (METER_MAX - mark) * balance.WAKE_SLOPE // METER_MAX
+    whole = METER_MAX * balance.WAKE_DISTURBED // METER_MAX
+    assert wake_chance_ppm(mark, hour, METER_MAX) == whole
+    assert wake_chance_ppm(mark, hour, METER_MAX, tucked=True) == whole // 2
+
+
+@pytest.mark.parametrize(("tucked", "percent"), [(False, 100), (True, 50)])
+def test_a_blanket_halves_the_chance_to_wake(tucked: bool, percent: int) -> None:
+    assert pace_of(replace(awake(), asleep=True, tucked=tucked), 1).wake_percent == percent
