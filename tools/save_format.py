@@ -88,7 +88,7 @@ ABOUT: Mapping[str, str] = {
     "DIARY_PAGE.keepsake": "a small thing of that day",
     "DIARY_PAGE.turn": "the turn that wrote it",
     "EVENT.kind": "what happened",
-    "EVENT.at_ms": "when, or when last",
+    "EVENT.at_ms": "when; of equal ones in a row, the first",
     "EVENT.item": "what it was about: a list's member, an hour",
     "EVENT.n": "how many equal ones in a row; a score for `caught`; hours away for `came`",
     "EFFECT.id": "grows by one; below `nextEffect`",

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from tools.mutate_engine.__main__ import DATA, sample_of, sources
+from tools.mutate_engine.__main__ import DATA, is_left, sample_of, sources
 from tools.mutate_engine.mutants import mutants_of, mutated
 from tools.mutate_engine.record import Known, Record, percent_noticed, report
 
@@ -89,3 +89,11 @@ def test_what_is_known_is_read_again_and_other_source_does_not_count(tmp_path):
     assert 100 == percent_noticed(again.of(new))
     assert 50 == percent_noticed([*again.of(old), *again.of(new)])
     assert "| `m.py`:1 | `a < b` → `a <= b` |" in report(again.of(old), 1, 1)
+
+
+def test_a_survivor_is_tried_again_when_asked_for():
+    fault = mutants_of("m", "x = a < b")[0]
+    verdicts = {verdict: Known(fault, verdict, "", 1.0) for verdict in ("killed", "timeout", "survived")}
+    assert is_left(None, again=False)
+    assert [] == [verdict for verdict, known in verdicts.items() if is_left(known, again=False)]
+    assert ["survived"] == [verdict for verdict, known in verdicts.items() if is_left(known, again=True)]

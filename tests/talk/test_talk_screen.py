@@ -164,3 +164,20 @@ def test_a_talk_ahead_of_the_wall_clock_stays_ahead(tmp_path):
     made.take("/wait 2h")
     clock[0] += HOUR
     assert NOON + 3 * HOUR == made.now_ms()
+
+
+def test_what_the_pet_says_by_itself_does_not_stand_behind_the_prompt(tmp_path, capsys):
+    made, clock = talk(tmp_path, "La la.")
+    made.take("hello")
+    capsys.readouterr()
+    made.screen.prompt()
+    made.screen.prompt()
+    assert "> " == capsys.readouterr().out
+    while not (out := capsys.readouterr().out):
+        clock[0] += 60_000
+        made.life.catch_up(made.now_ms())
+    assert out.startswith("\n")
+    made.screen.prompt()
+    made.screen.entered()
+    made.take("/memories")
+    assert "> " + "  nothing yet\n" == capsys.readouterr().out

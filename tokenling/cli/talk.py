@@ -275,8 +275,6 @@ def run(talk: Talk, words: BrainWords, *, newborn: bool) -> int:
     lines = LineReader(sys.stdin.fileno())
     goes_on = True
     while goes_on:
-        if at_terminal and not talk.as_json:
-            click.echo("> ", nl=False)
         try:
             line = next_line(talk, lines, at_terminal=at_terminal)
         except EOFError:
@@ -293,11 +291,18 @@ def run(talk: Talk, words: BrainWords, *, newborn: bool) -> int:
 def next_line(talk: Talk, lines: LineReader, *, at_terminal: bool) -> str:
     """The next line; at a terminal the pet lives on while nothing is typed. Raises `EOFError`, `LineRefused`."""
     while True:
-        wait_s = min(POLL_S_MAX, max(0, due_ms(talk.life.state) - talk.now_ms()) / 1000 + 0.05) if at_terminal else None
-        line = lines.next(wait_s)
+        if at_terminal:
+            talk.screen.prompt()
+        line = lines.next(until_due_s(talk) if at_terminal else None)
         if line is not None:
+            talk.screen.entered()
             return line
         talk.life.catch_up(talk.now_ms())
+
+
+def until_due_s(talk: Talk) -> float:
+    """How long nothing visible happens, and a little more so that it surely is due then."""
+    return min(POLL_S_MAX, max(0, due_ms(talk.life.state) - talk.now_ms()) / 1000 + 0.05)
 
 
 def _is_terminal(descriptor: int) -> bool:

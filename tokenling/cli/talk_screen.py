@@ -58,11 +58,12 @@ class TextScreen:
         self._bar = bar
         self._unfolding: Unfolding | None = None
         self._missed: list[str] | None = None
+        self._prompting = False
 
     def met(self, pet: SaveView, *, file: str, brain_id: str, newborn: bool) -> None:
         """Who is here."""
         greeting = "An egg lies in the nest." if newborn else f"{pet.text('name')} is here."
-        click.echo(f"{greeting} ({brain_id}; {file}; /help tells what you can do)")
+        self._say(f"{greeting} ({brain_id}; {file}; /help tells what you can do)")
 
     def piece(self, turn: Turn, text: str) -> None:
         if self._missed is not None:
@@ -72,7 +73,7 @@ class TextScreen:
         first = not self._unfolding.shown
         fresh = self._unfolding.push(text)
         if fresh:
-            click.echo((f"{self._speaker(turn)} " if first else "") + fresh, nl=False)
+            self._say((f"{self._speaker(turn)} " if first else "") + fresh, nl=False)
 
     def replied(self, turn: Turn, words: str, step: Step) -> None:
         unfolding, self._unfolding = self._unfolding, None
@@ -86,44 +87,69 @@ class TextScreen:
         begun = bool(unfolding.shown)
         rest = unfolding.finish(words)
         if rest is None:  # what was shown does not stand: the line that counts follows it
-            click.echo(f"\n{self._speaker(turn)} {words}")
+            self._say(f"\n{self._speaker(turn)} {words}")
         elif words:
-            click.echo(("" if begun else f"{self._speaker(turn)} ") + rest)
+            self._say(("" if begun else f"{self._speaker(turn)} ") + rest)
 
     def failed(self, turn: Turn, code: str) -> None:
         if self._unfolding is not None and self._unfolding.shown:
-            click.echo("")
+            self._say("")
         self._unfolding = None
-        click.echo(f"tokenling: {self._name_of()} found no words ({turn.kind} turn, {code})", err=True)
+        self._warn(f"tokenling: {self._name_of()} found no words ({turn.kind} turn, {code})")
 
     def happened(self, effects: tuple[JsonObject, ...], notices: tuple[JsonObject, ...]) -> None:
         for notice in notices:
-            click.echo(f"tokenling: {NOTICES[str(notice['kind'])]}", err=True)
+            self._warn(f"tokenling: {NOTICES[str(notice['kind'])]}")
         if self._missed is None:
             self._tell(deeds(effects))
 
     def _tell(self, told: Sequence[str]) -> None:
         if told:
-            click.echo(f"  ({self._name_of()} {', '.join(told)})")
+            self._say(f"  ({self._name_of()} {', '.join(told)})")
 
     @contextmanager
     def catching_up(self, minutes: int) -> Iterator[Callable[[int], None]]:
+        self._leave_prompt()
         self._missed = []
         label = f"living {_span(minutes)}"
         with click.progressbar(length=minutes, label=label, file=sys.stderr, hidden=not self._bar) as bar:
             yield lambda done: bar.update(max(0, min(minutes, done) - bar.pos))
         missed, self._missed = self._missed, None
-        click.echo(f"{_span(minutes)} went by." + ("" if missed else " It was quiet."))
+        self._say(f"{_span(minutes)} went by." + ("" if missed else " It was quiet."))
         for line in missed[-TOLD_LINES:]:
-            click.echo(f"  {line}")
+            self._say(f"  {line}")
 
     def shown(self, what: str, pet: SaveView, count: int) -> None:
         """The answer to a question about the pet."""
-        click.echo("\n".join(f"  {line}" for line in _shown_lines(what, pet, count)))
+        self._say("\n".join(f"  {line}" for line in _shown_lines(what, pet, count)))
 
     def refused(self, line: int, code: str, detail: str) -> None:
         """A line that asked for nothing that can be done."""
-        click.echo(f"tokenling: line {line}: {code}: {detail}", err=True)
+        self._warn(f"tokenling: line {line}: {code}: {detail}")
+
+    def prompt(self) -> None:
+        """The owner is asked for a line, unless that is still on the screen."""
+        if not self._prompting:
+            self._say("> ", nl=False)
+            self._prompting = True
+
+    def entered(self) -> None:
+        """The owner ended a line: what comes next stands on a fresh one."""
+        self._prompting = False
+
+    def _say(self, text: str, *, nl: bool = True) -> None:
+        self._leave_prompt()
+        click.echo(text, nl=nl)
+
+    def _warn(self, text: str) -> None:
+        self._leave_prompt()
+        click.echo(text, err=True)
+
+    def _leave_prompt(self) -> None:
+        """What the pet says by itself does not stand behind the prompt."""
+        if self._prompting:
+            click.echo("")
+            self._prompting = False
 
     def _speaker(self, turn: Turn) -> str:
         return f"{self._name_of()} writes:" if turn.kind == "diary" else f"{self._name_of()}:"
@@ -155,6 +181,12 @@ class JsonScreen:
 
     def shown(self, what: str, pet: SaveView, count: int) -> None:
         self._put(what, **_answer(what, pet, count))
+
+    def prompt(self) -> None:
+        """Programs need none."""
+
+    def entered(self) -> None:
+        """Nothing stands in the way."""
 
     def refused(self, line: int, code: str, detail: str) -> None:
         self._put("refused", line=line, code=code, detail=detail)

@@ -13,7 +13,7 @@ METERS = ("fullness", "energy", "mood", "hygiene", "warmth", "bond")
 
 DEEDS: Mapping[str, str] = {
     "hatch": "hatches",
-    "grow": "is a grown {item} now",
+    "grow": "has grown: {item} now",
     "feed": "gets {item}",
     "wash": "has a bath",
     "tuck": "is tucked in",

@@ -55,12 +55,14 @@ def without_turns(state: State, to_ms: int) -> State:
 
 
 def lived() -> State:
-    """A pet of twenty days at normal chatter, its lists filled."""
-    step = advance(apply_command(newborn(), Settings(chatter=2), START_MS).state, START_MS + LIVED_DAYS * DAY_MS)
-    while step.turn is not None:
-        after = apply_reply(step.state, step.turn, words(step.turn)).state
-        step = advance(after, START_MS + LIVED_DAYS * DAY_MS)
-    return step.state
+    """A pet of twenty days at normal chatter, looked after daily: its lists are full."""
+    state = apply_command(newborn(), Settings(chatter=2), START_MS).state
+    for day in range(1, LIVED_DAYS + 1):  # by the day: of a longer absence most slots would be skipped by rule
+        step = advance(state, START_MS + day * DAY_MS)
+        while step.turn is not None:
+            step = advance(apply_reply(step.state, step.turn, words(step.turn)).state, START_MS + day * DAY_MS)
+        state = step.state
+    return state
 
 
 def words(turn: Turn) -> Reply:

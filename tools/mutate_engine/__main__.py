@@ -53,19 +53,25 @@ def tried(mutant: Mutant, source: str, tests: Mapping[str, float], limit_s: floa
     return Known(mutant, verdict, outcome.by, outcome.seconds)
 
 
+def is_left(known: Known | None, *, again: bool) -> bool:
+    """Whether a fault is to be tried."""
+    return known is None or (again and known.verdict == "survived")
+
+
 def main() -> None:
     """Try what is not known yet of the sample, then report; exits with 1 when too little is noticed."""
     parser = argparse.ArgumentParser(description="Put small faults into the engine and see whether its tests notice.")
     parser.add_argument("--sample", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--record", type=Path, default=RECORD)
+    parser.add_argument("--again", action="store_true", help="try survivors again: the tests have grown")
     parser.add_argument("--report", action="store_true", help="only tell what is known")
     chosen = parser.parse_args()
     texts = sources()
     faults = [mutant for module, text in texts.items() for mutant in mutants_of(module, text)]
     sample = sample_of(faults, chosen.seed, chosen.sample)
     record = Record(chosen.record)
-    left = [mutant for mutant in sample if mutant.id not in record.known]
+    left = [mutant for mutant in sample if is_left(record.known.get(mutant.id), again=chosen.again)]
     if left and not chosen.report:
         prepare()
         tests, seconds = fast_tests()
