@@ -4,14 +4,14 @@ import json
 from dataclasses import replace
 
 import pytest
-from engine_scenes import MINUTE, NOON, awake
+from engine_scenes import HOUR, MINUTE, NOON, awake, egg
 
-from tokenling.engine import CommandRefused, balance, dump_save, load_save, new_pet, parse_command
+from tokenling.engine import CommandRefused, SaveRefused, balance, dump_save, load_save, new_pet, parse_command
 from tokenling.engine.body import Pace, asleep_minutes, pace_of, wake_chance_ppm
 from tokenling.engine.bounds import BRAIN_ID_MAX, METER_MAX, SEED_MAX
 from tokenling.engine.commands import GAME_ID_MAX
 from tokenling.engine.draws import WAKE_BLOCK_TICKS, wake_draws
-from tokenling.engine.journal import with_event
+from tokenling.engine.journal import changed, with_event
 from tokenling.engine.jsonvalue import JsonObject
 from tokenling.engine.lists import STAGES
 
@@ -125,3 +125,47 @@ def test_a_pet_below_the_hours_mark_never_wakes_by_itself(hour: int) -> None:
 @pytest.mark.parametrize(("tucked", "percent"), [(False, 100), (True, 50)])
 def test_a_blanket_halves_the_chance_to_wake(tucked: bool, percent: int) -> None:
     assert pace_of(replace(awake(), asleep=True, tucked=tucked), 1).wake_percent == percent
+
+
+def test_a_body_that_gains_nothing_is_the_same() -> None:
+    body = awake().body
+    assert changed(body) == body
+    for name in ("fullness", "energy", "mood", "hygiene", "warmth"):
+        assert changed(body, **{name: 1000}) == replace(body, **{name: getattr(body, name) + 1000})
+
+
+@pytest.mark.parametrize("character", "09AZaz-_.")
+def test_a_seed_may_be_of_letters_digits_and_three_marks(character: str) -> None:
+    state = awake(seed=character)
+    assert load_save(dump_save(state)) == state
+
+
+@pytest.mark.parametrize("character", "/:@[`{ ,+\u00e4\u0660")
+def test_a_seed_of_anything_else_is_refused(character: str) -> None:
+    with pytest.raises(CommandRefused):
+        awake(seed=character)
+    data = dump_save(awake()).replace(b'"petSeed":"fern"', f'"petSeed":"{character}"'.encode())
+    with pytest.raises(SaveRefused) as raised:
+        load_save(data)
+    assert (raised.value.code, raised.value.path) == ("unexpected_character", "/petSeed")
+
+
+def test_a_newborn_by_hand() -> None:
+    value: JsonObject = json.loads(dump_save(egg()))
+    drawn = {name: value.pop(name) for name in ("character", "weather")}
+    assert set(drawn) == {"character", "weather"}
+    clock_ms, hour = NOON // MINUTE * MINUTE, (NOON + 2 * HOUR) // HOUR
+    assert value == {
+        "v": 2, "engine": 1, "hosting": {"brainId": "sprout-0", "mode": "local", "timeZone": "Europe/Berlin"},
+        "petSeed": "fern", "weatherSeed": "sky", "name": "Pip", "bornMs": NOON, "bodyClockMs": clock_ms,
+        "body": {
+            "fullness": 620_000, "energy": 900_000, "mood": 600_000, "hygiene": 850_000, "warmth": 600_000,
+            "bond": 250_000,
+        },
+        "stage": "egg", "minutesLived": 0, "care": 0, "careMs": 0, "asleep": True, "tucked": False, "lamp": False,
+        "disturbance": 0, "place": "nest", "feeling": "calm", "localHour": hour, "season": "summer", "snacks": 1,
+        "treasures": [], "chatter": 2, "wantMs": NOON, "games": 0, "bestScore": 0, "contextRevision": 0,
+        "askedCount": 0, "cancels": 0, "diaryDay": hour // 24 - 1, "diarySinceMs": 0, "slotMs": clock_ms, "slotDay": 0,
+        "ownerMs": NOON, "strokeMs": 0, "nextEffect": 1, "chat": [], "memories": [], "diary": [], "events": [],
+        "effects": [],
+    }  # fmt: skip

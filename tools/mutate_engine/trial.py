@@ -22,7 +22,7 @@ import hypothesis
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TESTS = ROOT / "tests" / "engine"
+TESTS = (ROOT / "tests" / "engine", ROOT / "tests" / "save_format")
 MEMORY_BYTES_MAX = 3 * 2**30
 """A fault may make a loop fill a list: ten times what the tests need."""
 NO_NEWS = ("test_pyodide.py", "test_speed.py", "test_purity.py")
@@ -136,7 +136,7 @@ def _child(fault: FaultyModule | None, known: Mapping[str, float], writer: int) 
 def _arguments() -> list[str]:
     # Hypothesis is loaded already, on purpose: its assertions need no rewriting
     quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    return ["-x", "-q", "-p", "no:cacheprovider", *quiet, "--rootdir", str(ROOT), str(TESTS)]
+    return ["-x", "-q", "-p", "no:cacheprovider", *quiet, "--rootdir", str(ROOT), *map(str, TESTS)]
 
 
 def prepare() -> None:
