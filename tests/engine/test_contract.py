@@ -10,6 +10,7 @@ from pathlib import Path
 import tokenling
 from tokenling.engine.contract import REPLAY_STEPS, STATES, ZONES, contract
 from tokenling.engine.lists import LISTS
+from tokenling.engine.zones import local_minute
 
 TEXT = contract()
 ROOT = Path(tokenling.__file__).parent.parent
@@ -36,6 +37,9 @@ def test_the_replay_crosses_a_daylight_shift_and_does_everything() -> None:
     for replay in json.loads(TEXT)["replays"]:
         done = {step["do"] for step in replay["steps"]}
         assert done == {"reply", "command", "advance", "rehome"}
+        clocks = [step["nowMs"] for step in replay["steps"]]
+        first, last = (local_minute(replay["zone"], at // 60_000) - at // 60_000 for at in (clocks[0], clocks[-1]))
+        assert first != last
 
 
 def test_hash_seed_locale_and_zone_of_the_machine_change_nothing() -> None:

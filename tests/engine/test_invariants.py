@@ -25,6 +25,7 @@ from tokenling.engine import (
     hosting_of,
     load_save,
     parse_command,
+    pending_turn,
     prompt_text,
     rehome,
     skip_turn,
@@ -96,7 +97,7 @@ def acted(state: State, act: Act, now_ms: int) -> State:
 
 def check(state: State) -> None:
     assert load_save(dump_save(state)) == state
-    assert due_ms(state) >= body_clock_ms(state)
+    assert pending_turn(state) is not None or due_ms(state) >= body_clock_ms(state)
     assert context_revision_of(state) >= 0
     assert hosting_of(state).mode in {"local", "remote"}
     assert len(effects_of(state)) <= 32

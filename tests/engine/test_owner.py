@@ -16,7 +16,7 @@ from tokenling.engine import (
     pending_turn,
 )
 from tokenling.engine import balance as b
-from tokenling.engine.bounds import EFFECTS_MAX, METER_MAX, SNACKS_MAX, TREASURES_MAX
+from tokenling.engine.bounds import COUNT_MAX, EFFECTS_MAX, METER_MAX, SNACKS_MAX, TREASURES_MAX
 
 
 def low(state: State) -> State:
@@ -212,8 +212,10 @@ def test_catch_is_not_offered_while_one_runs() -> None:
 
 def test_a_pet_does_not_fall_asleep_in_a_game() -> None:
     state = playing()
-    state = replace(state, body=replace(state.body, energy=50_000))
-    assert not quietly(state, NOON + 2 * MINUTE).asleep
+    state = replace(state, body=replace(state.body, energy=b.METER_FLOOR))
+    playing_on = quietly(state, NOON + 2 * MINUTE)
+    assert not playing_on.asleep
+    assert playing_on.body.energy == b.METER_FLOOR
     assert quietly(state, NOON + 10 * MINUTE).asleep
 
 
@@ -228,6 +230,17 @@ def test_a_pet_speaks_first_when_its_owner_returns_whatever_the_owner_does() -> 
     request = build_request(step.state, step.turn)
     assert request.lines[-1] == "(Owner is back.)"
     assert "owner is back after 6 hours" in request.header
+
+
+@pytest.mark.parametrize(("minutes", "greeted"), [(299, False), (300, True)])
+def test_five_hours_away_are_an_absence(minutes: int, greeted: bool) -> None:
+    state = quietly(replace(awake(), stage="adult"), NOON + minutes * MINUTE)
+    step = do(state, care("lamp"), NOON + minutes * MINUTE)
+    assert (step.turn is not None) is greeted
+    said = do(step.state, say(), NOON + minutes * MINUTE).state
+    turn = pending_turn(said)
+    assert turn is not None
+    assert ("owner is back after 5 hours" in build_request(said, turn).header) is greeted
 
 
 def test_a_short_absence_needs_no_greeting() -> None:
@@ -297,6 +310,13 @@ def test_a_step_carries_only_the_effects_that_are_new() -> None:
     state = do(awake(), care("lamp"), NOON + 1).state
     step = do(state, care("lamp"), NOON + 2)
     assert [effect["id"] for effect in step.effects] == [state.next_effect]
+
+
+def test_effects_end_silently_where_only_a_forged_save_gets() -> None:
+    state = replace(awake(), next_effect=COUNT_MAX, effects=())
+    step = do(state, care("lamp"), NOON + 1)
+    assert step.state.lamp
+    assert step.effects == ()
 
 
 def test_settings_change_name_zone_and_chatter() -> None:

@@ -3,16 +3,17 @@
 from dataclasses import replace
 from hashlib import sha256
 
+import pytest
 from engine_scenes import HOUR, MINUTE, NOON, answered, awake, care, do, live, offer, quietly, say
 
 from tokenling.engine import PROMPT_VERSION, GenerationRequest, State, advance, build_request, pending_turn, prompt_text
 from tokenling.engine.contract import contract_states
 from tokenling.engine.lists import LISTS, WEATHERS
 from tokenling.engine.phrases import _TOLD
-from tokenling.engine.state import Memory
+from tokenling.engine.state import Event, Game, Memory, OpenOffer, Want
 
 HEADER_WORDS_MAX = 90
-FROZEN = {1: "621040816214b34abf777d67ab54ff57bf585d6141ea11c4679476e8d36e5f20"}
+FROZEN = {1: "ee471cdf4f2703dd26a9e2c2dffd0ff3e0d301d6c8e82ba5a6fb26c9bfa6174e"}
 """SHA-256 over the prompts, tags and lookups of the contract's 300 states, by prompt version."""
 
 
@@ -139,6 +140,46 @@ def test_headers_stay_compact_and_printable() -> None:
         assert len(header.split()) <= HEADER_WORDS_MAX
         assert "[" not in prompt
         assert "{" not in prompt
+
+
+def test_a_header_and_prefix_fit_the_context_even_with_one_token_a_byte() -> None:
+    cat = "\U0001f431"
+    memories = tuple(Memory(f"{n:03}" + cat * 37, NOON) for n in range(4))
+    memories += tuple(Memory("\u6f22" * 6 + f"{n:06}" + " x" * 10, NOON) for n in range(20))
+    state = replace(awake(), name=cat * 24, memories=memories, tucked=True, snacks=6)
+    state = replace(
+        state, want=Want("company", NOON), offer=OpenOffer("gift", "feather", NOON, NOON + HOUR, asked=True)
+    )
+    state = replace(state, game=Game("g1", NOON, NOON + HOUR))
+    state = replace(state, events=tuple(Event("declined", NOON, f"feather {n:08}") for n in range(9)))
+    state = quietly(replace(state, owner_ms=NOON - 10 * HOUR), NOON)
+    request = request_of(do(state, say("hi"), NOON).state)
+    budget = request.ctx - 96
+    assert 400 < len(prompt_text(request.header, (), request.prefix).encode()) <= budget
+
+
+def test_long_and_costly_memories_are_left_out_of_the_header() -> None:
+    memories = tuple(Memory(f"{n} " + "\U0001f431" * 38, NOON) for n in range(3))
+    request = request_of(do(replace(awake(), memories=memories), say(), NOON).state)
+    assert request.header.count(";") == 0
+    assert "Knows: 2 " in request.header
+
+
+def test_a_running_game_is_told() -> None:
+    state = answered(do(awake(), offer("catch"), NOON + 1).state, "[accept] Throw!")
+    assert "Playing catch." in request_of(do(state, say(), NOON + 2).state).header
+
+
+def test_at_most_four_topics_are_offered_to_recall() -> None:
+    memories = tuple(Memory(f"thing{n:02} {'y' * 3}", NOON) for n in range(20))
+    request = request_of(do(replace(awake(), memories=memories), say(), NOON).state)
+    assert len([tag for tag in request.tags if tag.startswith("[recall ")]) == 4
+
+
+@pytest.mark.parametrize(("minutes", "told"), [(480, True), (481, False)])
+def test_lately_reaches_eight_hours_back(minutes: int, told: bool) -> None:
+    state = replace(awake(), events=(Event("went", NOON - minutes * MINUTE, "attic"),))
+    assert ("went to the attic" in request_of(do(state, say(), NOON).state).header) is told
 
 
 def test_every_event_can_be_told() -> None:

@@ -1,6 +1,8 @@
 """The engine's face: what other rooms may import, and that nothing else is needed."""
 
 import ast
+from dataclasses import is_dataclass
+from importlib import import_module
 from pathlib import Path
 
 from tokenling import engine
@@ -26,6 +28,14 @@ def test_fifteen_lists_are_closed_and_without_repeats() -> None:
     assert len(LISTS) == 15
     for name, members in LISTS.items():
         assert len(set(members)) == len(members), name
+
+
+def test_every_record_is_frozen_and_slotted() -> None:
+    for name in (path.stem for path in ENGINE.glob("*.py")):
+        for held in vars(import_module(f"tokenling.engine.{name}")).values():
+            if isinstance(held, type) and is_dataclass(held):
+                assert "__slots__" in vars(held), held
+                assert held.__dataclass_params__.frozen, held  # type: ignore[attr-defined]
 
 
 def test_the_engine_imports_the_standard_library_and_itself_only() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tokenling.engine import Reply, State, advance, apply_reply, build_request, dump_save, load_save, pending_turn
 from tokenling.engine.bounds import DIARY_TEXT_MAX, MEMORIES_MAX, MEMORY_MAX, TEXT_MAX
 from tokenling.engine.lists import ACTIONS, MOODS, PLACES
-from tokenling.engine.state import Memory
+from tokenling.engine.state import Memory, Want
 from tokenling.engine.tags import parted
 from tokenling.engine.text import is_clean
 
@@ -231,6 +231,12 @@ def test_a_diary_page_has_its_date_its_turn_and_a_keepsake() -> None:
     assert page.keepsake.startswith("a crumb of ")
     assert len(page.text) <= DIARY_TEXT_MAX
     assert [effect["kind"] for effect in step.effects] == ["diary", "feel"]
+
+
+def test_accepted_food_ends_a_want_for_food() -> None:
+    state = replace(awake(), want=Want("food", NOON))
+    after = answered(do(state, offer("food", "plum"), NOON + 1).state, "[accept] Yum")
+    assert after.want is None
 
 
 def test_a_want_for_food_ends_when_the_pet_helps_itself() -> None:

@@ -43,7 +43,7 @@ def full_state() -> State:
     last = limits.TIME_MS_MAX
     count = limits.COUNT_MAX
     clock_ms = last // limits.TICK_MS * limits.TICK_MS
-    item = cat * limits.ITEM_MAX
+    item = "i" * limits.ITEM_MAX
     memory = cat * limits.MEMORY_MAX
     ids = range(count - limits.EFFECTS_MAX, count)
     return replace(
@@ -346,3 +346,20 @@ def test_the_schema_declares_what_the_check_demands() -> None:
     assert set(map(str, required)) <= set(value)
     assert "quietSlots" not in required
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/chat/0/text", '"x"'), ("/chat/0/text", '"' + "x" * 400 + '"'),
+        ("/name", '"x"'), ("/name", '"' + "x" * 24 + '"'),
+        ("/memories/0/text", '"x"'), ("/memories/0/text", '"' + "x" * 40 + '"'), ("/diary/0/text", '"x"'),
+        ("/body/mood", "0"), ("/body/mood", "1000000"), ("/character/hue", "0"), ("/character/hue", "359"),
+        ("/chatter", "0"), ("/chatter", "4"), ("/petSeed", '""'), ("/hosting/brainId", '""'), ("/bestScore", "999"),
+        ("/snacks", "6"), ("/snacks", "0"), ("/cancels", "0"), ("/games", "1000000000000"), ("/treasures", "[]"),
+        ("/diary/0/date", '"2200-12-31"'), ("/diary/0/date", '"2000-01-01"'), ("/bornMs", "946684800000"),
+    ],
+)  # fmt: skip
+def test_what_stands_at_a_bound_is_accepted(path: str, text: str) -> None:
+    state = load_save(edited(path, text))
+    assert load_save(dump_save(state)) == state

@@ -65,7 +65,7 @@ def naive_minute(state: State) -> State:
         else:
             flipped = state.game is None and energy < b.SLEEP_BELOW_BY_HOUR[hour]
         body = replace(body, fullness=fullness, energy=energy, mood=mood, hygiene=hygiene, warmth=warmth, bond=bond)
-        fading = not (state.asleep and flipped)
+        fading = state.asleep and not flipped
         state = replace(state, body=body, disturbance=max(0, was - b.DISTURB_FADE) if fading else was)
     state = replace(state, body_clock_ms=tick * TICK_MS, minutes_lived=state.minutes_lived + 1)
     if flipped:

@@ -101,7 +101,7 @@ def awake_minutes(meters: Meters, first: int, last: int, pace: Pace) -> tuple[Me
     fullness_slow, energy_slow, hygiene_slow = fullness_step // 4, energy_step // 4, hygiene_step // 4
     mood_step, bond_step, bond_floor = pace.mood, pace.bond, balance.BOND_FLOOR
     warmth_step, warmth_target, sleep_below = pace.warmth, pace.warmth_target, pace.sleep_below
-    fade, floor, slow = balance.DISTURB_FADE, METER_FLOOR, SLOW_BELOW
+    floor, slow = METER_FLOOR, SLOW_BELOW
     tick = first - 1
     for tick in range(first, last + 1):
         fullness -= fullness_step if fullness > slow else fullness_slow
@@ -119,8 +119,6 @@ def awake_minutes(meters: Meters, first: int, last: int, pace: Pace) -> tuple[Me
             bond -= bond_step
         gap = ((fullness + hygiene + warmth + bond) >> 2) - mood
         mood += gap if -mood_step <= gap <= mood_step else mood_step if gap > 0 else -mood_step
-        if disturbance > 0:
-            disturbance = disturbance - fade if disturbance > fade else 0
         if energy < sleep_below:
             return (fullness, energy, mood, hygiene, warmth, bond, disturbance), tick, True
     return (fullness, energy, mood, hygiene, warmth, bond, disturbance), tick, False

@@ -45,7 +45,7 @@ RAW_REPLY_MAX = 8_000
 """Code points of a model's raw text that are read; 96 text tokens are far shorter."""
 
 ITEM_MAX = 16
-"""Code points of what an event is about: a member of a list, an hour."""
+"""Characters of what an event is about: a member of a list, an hour; ASCII, since it stands in prompts."""
 KEEPSAKE_MAX = 40
 """Bytes of a keepsake's name, which is ours and ASCII."""
 
@@ -69,6 +69,10 @@ PROMPT_LINES_MAX = 8
 PROMPT_IDLE_LINES_MAX = 4
 PROMPT_PET_LINES_IN_A_ROW_MAX = 2
 PROMPT_MEMORIES_MAX = 3
+PROMPT_MEMORY_BYTES_MAX = 200
+"""UTF-8 bytes of the memories in a header: with one text token a byte, header and prefix still fit the context."""
+TOPIC_BYTES_MAX = 24
+"""UTF-8 bytes of a topic to recall: longer words are no topics, for the same reason."""
 PROMPT_LATELY_MAX = 3
 RECALL_TOPICS_MAX = 4
 """Topics a prompt offers to recall."""

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tokenling.engine.bounds import BRAIN_ID_MAX, NAME_MAX, RAW_TEXT_MAX, SCORE_MAX, TEXT_MAX, ZONE_MAX
+from tokenling.engine.bounds import BRAIN_ID_MAX, NAME_MAX, RAW_TEXT_MAX, SCORE_MAX, SEED_MAX, TEXT_MAX, ZONE_MAX
 from tokenling.engine.errors import CommandRefused
 from tokenling.engine.jsonvalue import JsonObject, JsonValue
 from tokenling.engine.lists import CARE, CHATTERS, FOODS, GIFTS, OFFERS, TOYS
-from tokenling.engine.text import clean, without_brackets
+from tokenling.engine.text import clean, is_clean, without_brackets
 from tokenling.engine.zones import zone_keys
 
 ITEMS_BY_OFFER: Mapping[str, tuple[str, ...]] = {"food": FOODS, "toy": TOYS, "gift": GIFTS, "catch": ()}
@@ -177,6 +177,13 @@ def known_zone(key: str, path: str) -> str:
 def fit_name(name: str) -> str:
     """A pet's name as every save holds it. Raises `CommandRefused` when nothing is left or it is too long."""
     return _words({"name": name}, "name", NAME_MAX)
+
+
+def fit_seed(text: str, path: str) -> str:
+    """A weather seed, which an operator may choose: any clean line."""
+    if len(text) > SEED_MAX or not is_clean(text):
+        raise CommandRefused("out_of_range", path)
+    return text
 
 
 def fit_id(text: str, path: str, high: int = BRAIN_ID_MAX) -> str:

@@ -122,8 +122,6 @@ def _act(state: State, act: JsonObject, now_ms: int) -> Step:
     step = advance(state, now_ms)
     while step.turn is not None and step.turn.kind == "idle":
         step = advance(skip_turn(step.state, step.turn, "owner_came").state, now_ms)
-    if act.get("offer") == "catch" and step.state.game is not None:
-        return step
     return apply_command(step.state, parse_command(act), now_ms)
 
 
@@ -164,15 +162,15 @@ def _replay(zone: str, start_ms: int) -> JsonValue:
 
 
 def _replay_step(state: State, number: int, now_ms: int) -> tuple[Step, JsonObject]:
-    turn = advance(state, now_ms).turn
-    if turn is not None:
-        reply = words_for("replay", turn)
-        return apply_reply(advance(state, now_ms).state, turn, reply), {"do": "reply", "text": reply.text}
     if number % 20 == 19:
         mode = "remote" if number % 40 == 19 else "local"
         zone = state.hosting.time_zone
         return rehome(state, mode=mode, time_zone=zone, brain_id="contract", now_ms=now_ms), {"do": "rehome"}
-    if number % 3 == 0:
-        return advance(state, now_ms), {"do": "advance"}
-    act = OWNER_ACTS[number % len(OWNER_ACTS)]
-    return _act(state, act, now_ms), {"do": "command", "command": act}
+    if number % 3 == 1:
+        act = OWNER_ACTS[number // 3 % len(OWNER_ACTS)]
+        return _act(state, act, now_ms), {"do": "command", "command": act}
+    step = advance(state, now_ms)
+    if step.turn is None:
+        return step, {"do": "advance"}
+    reply = words_for("replay", step.turn)
+    return apply_reply(step.state, step.turn, reply), {"do": "reply", "text": reply.text}

@@ -2,7 +2,14 @@
 
 from dataclasses import replace
 
-from tokenling.engine.bounds import COUNT_MAX, MEMORIES_MAX, PROMPT_MEMORIES_MAX, RECALL_TOPICS_MAX
+from tokenling.engine.bounds import (
+    COUNT_MAX,
+    MEMORIES_MAX,
+    PROMPT_MEMORIES_MAX,
+    PROMPT_MEMORY_BYTES_MAX,
+    RECALL_TOPICS_MAX,
+    TOPIC_BYTES_MAX,
+)
 from tokenling.engine.state import Memory, State
 from tokenling.engine.text import words_of
 
@@ -19,8 +26,12 @@ _PLAIN = frozenset(
 
 def topic_of(text: str) -> str:
     """The word that a memory is recalled by: its longest telling word, the first of equals; "" when it has none."""
-    words = [word for word in words_of(text) if len(word) >= 3 and word not in _PLAIN]
+    words = [word for word in words_of(text) if _tells(word) and len(word.encode()) <= TOPIC_BYTES_MAX]
     return max(words, key=len, default="")
+
+
+def _tells(word: str) -> bool:
+    return len(word) >= 3 and word not in _PLAIN
 
 
 def with_memory(state: State, text: str, at_ms: int) -> State:
@@ -48,11 +59,18 @@ def recalled(state: State, texts: tuple[str, ...]) -> State:
 def fitting(state: State) -> tuple[Memory, ...]:
     """At most three memories for a prompt: those that share words with the owner's last line, then the newest."""
     said = next((line.text for line in reversed(state.chat) if line.who == "owner"), "")
-    heard = frozenset(word for word in words_of(said) if len(word) >= 3 and word not in _PLAIN)
+    heard = frozenset(word for word in words_of(said) if _tells(word))
     newest_first = state.memories[::-1]
     shared = [memory for memory in newest_first if heard.intersection(words_of(memory.text))]
     others = [memory for memory in newest_first if memory not in shared]
-    return tuple((shared + others)[:PROMPT_MEMORIES_MAX])
+    shown: list[Memory] = []
+    left = PROMPT_MEMORY_BYTES_MAX
+    for memory in shared + others:
+        left -= len(memory.text.encode())
+        if left < 0 or len(shown) == PROMPT_MEMORIES_MAX:
+            break
+        shown.append(memory)
+    return tuple(shown)
 
 
 def topics(state: State) -> dict[str, str]:
@@ -61,8 +79,6 @@ def topics(state: State) -> dict[str, str]:
     found: dict[str, str] = {}
     for memory in reversed(state.memories):
         topic = topic_of(memory.text)
-        if topic and topic not in found and memory not in shown:
+        if topic and topic not in found and memory not in shown and len(found) < RECALL_TOPICS_MAX:
             found[topic] = memory.text
-        if len(found) == RECALL_TOPICS_MAX:
-            break
     return found

@@ -46,8 +46,7 @@ def _applied(state: State, command: Command, at_ms: int) -> State:
             return _offer(state, command, at_ms)
         case GameResult():
             return _game_result(state, command, at_ms)
-        case Settings():
-            return _settings(state, command, at_ms)
+    return _settings(state, command, at_ms)
 
 
 # --- a visit -------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from dataclasses import replace
 from tokenling.engine import balance
 from tokenling.engine.bounds import MINUTES_OF_DAY, SEED_MAX, TICK_MS
 from tokenling.engine.character import character_of
-from tokenling.engine.commands import fit_id, fit_name, known_zone
+from tokenling.engine.commands import fit_id, fit_name, fit_seed, known_zone
 from tokenling.engine.errors import CommandRefused
 from tokenling.engine.journal import counted, with_event
 from tokenling.engine.life import Step, check_time, rebased, step_of
@@ -28,7 +28,7 @@ def new_pet(*, pet_seed: str, name: str, time_zone: str, brain_id: str, weather_
     """
     check_time(now_ms)
     seed = fit_id(pet_seed, "/petSeed", SEED_MAX)
-    weather_seed = fit_id(weather_seed, "/weatherSeed", SEED_MAX)
+    weather_seed = fit_seed(weather_seed, "/weatherSeed")
     hosting = Hosting("local", fit_id(brain_id, "/brainId"), known_zone(time_zone, "/timeZone"))
     clock_ms = now_ms // TICK_MS * TICK_MS
     local = local_minute(time_zone, clock_ms // TICK_MS)
@@ -102,7 +102,7 @@ def rehome(
         brain_id=fit_id(brain_id, "/brainId"),
         time_zone=known_zone(time_zone, "/timeZone"),
     )
-    seed = state.weather_seed if weather_seed is None else fit_id(weather_seed, "/weatherSeed", SEED_MAX)
+    seed = state.weather_seed if weather_seed is None else fit_seed(weather_seed, "/weatherSeed")
     after = replace(rebased(replace(state, hosting=hosting), now_ms), weather_seed=seed)
     revision = counted(state.context_revision)
     after = replace(

@@ -90,7 +90,7 @@ _COUNT = Int(0, bounds.COUNT_MAX)
 _METER = Int(0, METER_MAX)
 _SEED = Token(0, bounds.SEED_MAX)
 _TURN_ID = Token(0, 40)
-_ITEM = Text(0, bounds.ITEM_MAX)
+_ITEM = Token(0, bounds.ITEM_MAX, "-_. ")
 _DAY = Int(0, _DAY_MAX)
 
 HOSTING = Record(
@@ -178,7 +178,7 @@ STATE = Record(
     {
         "hosting": Member(HOSTING),
         "pet_seed": Member(_SEED, about="what chance and character are drawn from"),
-        "weather_seed": Member(_SEED, about="what the weather is drawn from"),
+        "weather_seed": Member(Text(0, bounds.SEED_MAX), about="what the weather is drawn from"),
         "name": Member(Text(1, bounds.NAME_MAX)),
         "born_ms": Member(_TIME),
         "body_clock_ms": Member(Int(TIME_MS_MIN, TIME_MS_MAX, TICK_MS), about="the last minute lived"),

@@ -23,11 +23,11 @@ def weather_at(weather_seed: str, local_hour: int) -> str:
     weights = WEATHER_WEIGHTS[season_on(day)]
     block = hour // WEATHER_HOURS * WEATHER_HOURS
     left = draw(weather_seed, "weather", f"{date_text(day)}T{block}", sum(weights))
-    for weather, weight in zip(WEATHERS, weights, strict=True):
-        if left < weight:
-            return weather
-        left -= weight
-    raise AssertionError("weights are summed above")
+    at = 0
+    while left >= weights[at]:
+        left -= weights[at]
+        at += 1
+    return WEATHERS[at]
 
 
 def day_part(hour: int) -> str:

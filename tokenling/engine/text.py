@@ -4,12 +4,13 @@ import re
 
 _SPACES = re.compile("[\t\n\v\f\r\x1c-\x1f\x85\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _REMOVED = re.compile(
-    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e"
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e"
     "\u200f\u202a-\u202e\u2060-\u206f\u3164\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb"
     "\ufffe\uffff\U000e0000-\U0010ffff]"
 )
-"""Controls, invisible and direction marks, lone surrogates, private use, noncharacters. The joiner U+200D and the
-variation selectors stay: emoji are made with them."""
+"""Controls, invisible and direction marks, lone surrogates, private use, noncharacters. The joiners U+200C and
+U+200D and the variation selectors stay: Persian and emoji are written with them."""
+_VISIBLE = re.compile("[^ \u200c\u200d\ufe00-\ufe0f]")
 _RUNS = re.compile(" {2,}")
 _BRACKETS = str.maketrans("[]", "()")
 _WORD = re.compile("[0-9A-Za-z\u00c0-\u024f\u0370-\u1fff\u3040-\ud7ff]+")
@@ -17,8 +18,12 @@ _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrst
 
 
 def clean(text: str) -> str:
-    """One printable line: breaks and tabs are spaces, runs of spaces one, controls gone, ends trimmed."""
-    return _RUNS.sub(" ", _REMOVED.sub("", _SPACES.sub(" ", text))).strip(" ")
+    """One printable line: breaks and tabs are spaces, runs of spaces one, controls gone, ends trimmed.
+
+    Empty when nothing visible is left. Cleaning twice changes nothing more.
+    """
+    line = _RUNS.sub(" ", _REMOVED.sub("", _SPACES.sub(" ", text))).strip(" ")
+    return line if _VISIBLE.search(line) else ""
 
 
 def without_brackets(text: str) -> str:
@@ -27,8 +32,8 @@ def without_brackets(text: str) -> str:
 
 
 def cut(text: str, length: int) -> str:
-    """At most `length` code points, no space at the end."""
-    return text[:length].rstrip(" ")
+    """The clean start of a text, at most `length` code points."""
+    return clean(text[:length])
 
 
 def is_clean(text: str) -> bool:

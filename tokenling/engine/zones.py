@@ -5,8 +5,6 @@ from functools import lru_cache
 from importlib.resources import files
 from zoneinfo import ZoneInfo
 
-from tokenling.engine.bounds import TICK_MS
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _MINUTE = timedelta(minutes=1)
@@ -66,8 +64,3 @@ def date_text(day: int) -> str:
 def month_of(day: int) -> int:
     """The month, 1 to 12, of a local day number."""
     return date.fromordinal(_EPOCH_ORDINAL + day).month
-
-
-def tick_of(at_ms: int) -> int:
-    """The tick (whole minute) that an instant lies in."""
-    return at_ms // TICK_MS
