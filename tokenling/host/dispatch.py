@@ -140,16 +140,18 @@ class Dispatch:
     async def known(self, pet_id: str, key_hash: bytes) -> Record | None:
         """The record if the key is its own, else None.
 
-        A pet that is not there and a key that does not fit take the same path: one lookup in the store and one
-        comparison in constant time, on top of the hash.
+        A pet that is not there and a key that does not fit take the same path, whatever is in memory: one lookup of a
+        key hash in the store and one comparison in constant time, on top of the hash of the key.
         """
         pet = self._residents.get(pet_id)
-        if pet is not None and pet.record is not None and hmac.compare_digest(pet.record.key_hash, key_hash):
-            return pet.record
-        held = await self._store.load(pet_id)
-        record = held if isinstance(held, Record) else None
-        fits = hmac.compare_digest(NO_KEY_HASH if record is None else record.key_hash, key_hash)
-        return record if fits else None
+        warm = None if pet is None else pet.record
+        if warm is not None and hmac.compare_digest(warm.key_hash, key_hash):
+            return warm
+        found = await self._store.key_hash(pet_id)
+        if warm is None and hmac.compare_digest(found or NO_KEY_HASH, key_hash):
+            held = await self._store.load(pet_id)
+            return held if isinstance(held, Record) and held.key_hash == key_hash else None
+        return None
 
     async def load(self, pet: Resident) -> Held:
         """What is committed of the pet, from memory if it is warm."""
