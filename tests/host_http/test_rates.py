@@ -7,7 +7,8 @@ from host_http_support import PET, client, problem_of, read_answer, request_byte
 
 from tokenling.host.client_address import client_of, networks_of
 from tokenling.host.errors import ApiError
-from tokenling.host.rates import Buckets, Rate, RateLimits, Rates
+from tokenling.host.in_flight import InFlight
+from tokenling.host.rates import LIMITS, Buckets, Rate, RateLimits, Rates
 from tokenling.host.shell import Doors
 
 TRUSTED = networks_of(("127.0.0.1", "10.0.0.0/8", "fd00::/8"))
@@ -83,8 +84,9 @@ def test_the_table_of_known_pets_is_bounded() -> None:
     assert [rates.admit(str(number), b"k", None) for number in range(10)] == [False] * 7 + [True] * 3
 
 
-def strict(**rates: Rate) -> Doors:
-    return Doors(rates=Rates(RateLimits(**rates)), trusted=networks_of(("127.0.0.1",)))
+def strict(*, client: Rate = LIMITS.client, in_flight: InFlight | None = None) -> Doors:
+    rates = Rates(RateLimits(client=client))
+    return Doors(rates=rates, trusted=networks_of(("127.0.0.1",)), in_flight=in_flight or InFlight())
 
 
 async def test_a_client_that_asks_too_often_gets_429_with_the_time_to_wait_and_its_neighbours_do_not() -> None:
@@ -126,31 +128,58 @@ async def test_options_does_not_make_a_wrong_key_known() -> None:
     assert statuses == [404, 429, 429]
 
 
-async def test_one_address_holds_a_bounded_number_of_slow_requests_and_parked_ones_do_not_count() -> None:
-    doors = strict()
-    doors.in_flight._per_client_max, doors.in_flight._in_flight_max = 2, 3
-    async with running(doors=doors) as host, client(host) as http:
-        assert (await http.get(f"/api/pets/{PET}")).status_code == 200  # from here on the pet is known
-        waiting = request_bytes("GET", f"/api/pets/{PET}?wait=50", b"", 'If-None-Match: "one"')
-        slow = request_bytes("POST", "/api/pets", b"x" * 100, "X-Forwarded-For: 192.0.2.7")[:-50]
-        parked = [await host.connect() for _ in range(4)]
-        for stream in parked:
-            await stream.send_all(waiting)
-            await until(lambda: host.pets.waiting > parked.index(stream))  # noqa: B023  # awaited within the loop
-        assert doors.in_flight.now == 0
+SLOW = request_bytes("POST", "/api/pets", b"x" * 100, "X-Forwarded-For: 192.0.2.7")[:-50]
+
+
+def asking_from(address: str) -> bytes:
+    return request_bytes("GET", "/api/health", b"", f"X-Forwarded-For: {address}", key=None)
+
+
+async def test_one_address_holds_a_bounded_number_of_slow_requests() -> None:
+    doors = strict(in_flight=InFlight(per_client_max=2))
+    async with running(doors=doors) as host, await host.connect() as third:
         senders = [await host.connect() for _ in range(2)]
         for stream in senders:
-            await stream.send_all(slow)
+            await stream.send_all(SLOW)
         await until(lambda: doors.in_flight.now == 2)
-        async with await host.connect() as third:
-            await third.send_all(request_bytes("GET", "/api/health", b"", "X-Forwarded-For: 192.0.2.7", key=None))
-            status, body = await read_answer(third)
-            assert (status, b"overloaded" in body) == (503, True)
-            await third.send_all(request_bytes("GET", "/api/health", b"", "X-Forwarded-For: 192.0.2.8", key=None))
-            assert (await read_answer(third))[0] == 200
-        for stream in (*parked, *senders):
+        await third.send_all(asking_from("192.0.2.7"))
+        status, body = await read_answer(third)
+        assert (status, b"overloaded" in body) == (503, True)
+        await third.send_all(asking_from("192.0.2.8"))
+        assert (await read_answer(third))[0] == 200
+        for stream in senders:
             stream.socket.close()
-        await until(lambda: doors.in_flight.now == 0 and doors.waits.parked == 0)
+        await until(lambda: doors.in_flight.now == 0)
+        await third.send_all(asking_from("192.0.2.7"))
+        assert (await read_answer(third))[0] == 200
+
+
+async def test_with_every_place_taken_a_request_waits_and_is_then_told_to_come_again() -> None:
+    doors = strict(in_flight=InFlight(in_flight_max=1, place_s=0.2))
+    async with running(doors=doors) as host, await host.connect() as slow, await host.connect() as other:
+        await slow.send_all(SLOW)
+        await until(lambda: doors.in_flight.now == 1)
+        await other.send_all(asking_from("192.0.2.8"))
+        status, body = await read_answer(other)
+        assert (status, b"overloaded" in body) == (503, True)
+        await other.send_all(asking_from("192.0.2.8"))
+        await slow.send_all(b"x" * 50)  # the place is free in time
+        assert (await read_answer(slow))[0] == 400
+        assert (await read_answer(other))[0] == 200
+
+
+async def test_parked_long_polls_take_no_place() -> None:
+    doors = strict(in_flight=InFlight(in_flight_max=1, place_s=0.2))
+    async with running(doors=doors) as host, client(host) as http:
+        streams = [await host.connect() for _ in range(3)]
+        for stream in streams:
+            await stream.send_all(request_bytes("GET", f"/api/pets/{PET}?wait=50", b"", 'If-None-Match: "one"'))
+        await until(lambda: host.pets.waiting == 3)
+        assert (doors.in_flight.now, doors.waits.parked) == (0, 3)
+        assert (await http.get("/api/health")).status_code == 200
+        for stream in streams:
+            stream.socket.close()
+        await until(lambda: host.pets.cancelled_waits == 3)
 
 
 async def test_health_says_a_nearly_full_and_an_unreadable_disk() -> None:

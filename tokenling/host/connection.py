@@ -8,6 +8,7 @@ HTTP/2 in clear text, a bound on connections, and a forced end for those that do
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import h11
 import structlog
@@ -25,6 +26,8 @@ from hypercorn.utils import parse_socket_addr
 from tokenling.host.answers import problem_answer
 from tokenling.host.errors import ApiError
 from tokenling.host.faults import describe_fault
+
+H11Sendable: TypeAlias = h11.Response | h11.InformationalResponse | h11.Data | h11.EndOfMessage
 
 RECEIVE_BYTES_MAX = 65_536
 TELL_S = 1.0
@@ -212,6 +215,8 @@ class Connection:
 class Http1(H11Protocol):
     """Hypercorn's HTTP/1.1 without its ways up to HTTP/2 and websockets, its answer to what is not HTTP with a body."""
 
+    _unsent = b""
+
     @property
     def has_read_all(self) -> bool:
         """Whether the request was read to its end and nothing came behind it: closing then resets nothing."""
@@ -220,6 +225,17 @@ class Http1(H11Protocol):
 
     async def _check_protocol(self, event: h11.Request) -> None:
         """An `Upgrade: h2c` is ignored, as RFC 9110 allows: one protocol is one surface."""
+
+    async def _send_h11_event(self, event: H11Sendable) -> None:
+        """The head waits for what follows it, so that a short answer is one packet and one system call, not three."""
+        try:
+            self._unsent += self.connection.send(event) or b""
+        except h11.LocalProtocolError:
+            if self.connection.their_state != h11.ERROR:
+                raise
+        if self._unsent and not isinstance(event, h11.Response):
+            data, self._unsent = self._unsent, b""
+            await self.send(RawData(data=data))
 
     async def _create_stream(self, request: h11.Request) -> None:
         """An `Upgrade: websocket` makes no websocket either, however well or badly it is put: the shell refuses it."""

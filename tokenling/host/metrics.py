@@ -124,7 +124,7 @@ def _now(sources: Sources) -> Iterable[Family]:
     yield gauge("tokenling_ready", "1 while health says ready.", health.ready)
     yield gauge("tokenling_info", "Always 1; the release is its label.", 1, version=__version__)
     yield gauge("tokenling_connections", "Open connections.", sources.connections())
-    yield gauge("tokenling_requests_in_flight", "Requests under way, parked ones apart.", sources.doors.in_flight.now)
+    yield gauge("tokenling_requests_in_flight", "Requests under way, long-polls apart.", sources.doors.in_flight.now)
     yield gauge("tokenling_requests_parked", "Long-polls that wait.", sources.doors.waits.parked)
     with contextlib.suppress(OSError):  # health says disk_unreadable
         yield gauge("tokenling_disk_free_bytes", "What may still be written beside the database.", sources.free_bytes())

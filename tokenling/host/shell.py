@@ -66,11 +66,8 @@ class Doors:
     tallies: Tallies = field(default_factory=Tallies)
     trusted: Sequence[Network] = ()
     """Proxies whose word about their clients is believed."""
+    in_flight: InFlight = field(default_factory=InFlight)
     connections: int = 0
-    in_flight: InFlight = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.in_flight = InFlight(self.waits)
 
     def note_connections(self, now: int) -> None:
         """How many connections are open, told by the server whenever it changes."""
@@ -151,8 +148,10 @@ class Shell:
         client = client_of(scope["client"][0] if scope["client"] else "", headers, self._doors.trusted)
         known = self._doors.rates.admit(pet_id, key_hash, client)
         scope["state"]["key_hash"] = key_hash
-        with self._doors.in_flight.hold(None if known else client):
-            await self._serve_admitted(exchange, key_hash)
+        if polled_pet(scope["method"], scope["path"]) and scope["query_string"]:
+            return await self._serve_admitted(exchange, key_hash)  # it may park, within bounds of its own
+        async with self._doors.in_flight.hold(exchange, None if known else client):
+            return await self._serve_admitted(exchange, key_hash)
 
     def _learn(self, exchange: Exchange) -> None:
         """Remember who owns which pet, as the answer has shown."""
