@@ -44,11 +44,13 @@ CODES: Mapping[str, Code] = {
     "invalid_command": Code(422, "The command is not one of the engine's; `path` names the first wrong field."),
     "invalid_envelope": Code(422, "A field around the command or save is wrong or unknown; `path` names it."),
     "invalid_save": Code(422, "The save was refused by the engine; `path` names the first wrong field."),
+    "too_many_requests": Code(429, "This pet, or this address, asks too often; `Retry-After` says when to go on."),
     "too_many_uploads": Code(429, "The host takes in as many large bodies as it may hold."),
     "too_many_waits": Code(429, "Too many requests of this pet, or of the host, are waiting already."),
     "head_too_large": Code(431, "The request line and headers are larger than 16 KiB."),
     "internal": Code(500, "A fault of the host's own. Repeating the same operation id is safe."),
     "draining": Code(503, "The host is stopping. Repeat the same operation id later."),
+    "overloaded": Code(503, "The host, or this address, has as many requests under way as it may. Ask again soon."),
     "unavailable": Code(503, "The store cannot commit now. The operation is unknown: repeat the same operation id."),
 }
 

@@ -2,6 +2,7 @@
 
 import resource
 import socket
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -51,10 +52,12 @@ async def serve_http(
     stop: trio.Event,
     limits: ConnectionLimits | None = None,
     listener: socket.socket | None = None,
+    on_connections: Callable[[int], None] | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serves `app` until `stop` is set; reports the bound addresses (`http://127.0.0.1:43817`) once it listens. A
-    bound `listener` stands in for the config's addresses and is closed at the end.
+    bound `listener` stands in for the config's addresses and is closed at the end. `on_connections` is told how many
+    connections are open, whenever that changes.
 
     Raises `ListenError`. After `stop`: no new connection, parked long-polls are answered, idle connections close, the
     rest gets the config's graceful time and is then cut off. Returns when no request is running any more.
@@ -63,7 +66,9 @@ async def serve_http(
         listeners = [open_listener(bind, config.backlog) for bind in config.bind]
     else:
         listeners = [listen_on(listener, config.backlog)]
-    connections = Connections(ASGIWrapper(app), config, _within_open_files(limits or ConnectionLimits()))
+    connections = Connections(
+        ASGIWrapper(app), config, _within_open_files(limits or ConnectionLimits()), on_connections
+    )
     async with trio.open_nursery() as running:
         async with trio.open_nursery() as accepting:
             accepting.start_soon(partial(trio.serve_listeners, connections.serve, listeners, handler_nursery=running))
@@ -92,12 +97,14 @@ def open_listener(bind: str, backlog: int) -> trio.SocketListener:
 
 
 def listen_on(sock: socket.socket, backlog: int) -> trio.SocketListener:
-    """A bound socket, listening. Raises `ListenError` when another process listened there first."""
+    """A bound socket, listening. Raises `ListenError`, the socket closed, when another process listened there first."""
     try:
         sock.listen(backlog)
         sock.setblocking(False)
     except OSError as error:
-        raise ListenError(shown_address(sock.getsockname()), error.strerror or "unknown reason") from error
+        address = shown_address(sock.getsockname())
+        sock.close()
+        raise ListenError(address, error.strerror or "unknown reason") from error
     return trio.SocketListener(trio.socket.from_stdlib_socket(sock))
 
 

@@ -40,6 +40,10 @@ class Store:
         """What is held of a pet: its record, its tombstone, or None."""
         return await self._task.call(lambda unit: rows.load(unit.connection, pet_id), writes=False)
 
+    async def key_hash(self, pet_id: str) -> bytes | None:
+        """The hash of the pet's access key, and nothing else of it: who knocks is not yet known."""
+        return await self._task.call(lambda unit: rows.key_hash(unit.connection, pet_id), writes=False)
+
     async def find_operation(self, pet_id: str, operation_id: str) -> StoredOperation | None:
         """The operation receipt for an id that this epoch or the one before has seen."""
         return await self._task.call(
