@@ -141,13 +141,18 @@ def restore(backup: Path, path: Path, *, now_ms: int) -> Restored:
 
 
 def _floor(path: Path) -> int:
-    """The highest epoch or revision of the database that goes, 0 when there is none to ask: what runs now had those."""
+    """The highest epoch or revision of the database that goes, 0 when there is none to ask. Leaves the files as they
+    are: reading a database in WAL mode makes side files, which go again. For the holder of its lock."""
+    made = [side for side in (beside(path, suffix) for suffix in SIDE_FILES) if not side.exists()]
     try:
         with _reading(path) as connection:
             schema.check_identity(connection, path)
             return survey.highest(connection)
     except StoreRefused:
         return 0
+    finally:
+        for side in made:
+            side.unlink(missing_ok=True)
 
 
 def _fence(backup: Path, fenced: Path, tombstones: Path, now_ms: int, floor: int) -> int:
