@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +35,8 @@ class Order:
     lasting: bool = False
     calls: int = 0
     struck: int = 0
+    hold: Callable[[str], None] = lambda kind: None
+    """Asked first, in the disk's own thread: it may wait."""
 
     def give(self, at: int, kind: str, *, lasting: bool) -> None:
         self.at, self.kind, self.lasting, self.calls, self.struck = at, kind, lasting, 0, 0
@@ -46,12 +48,13 @@ class Order:
         self.struck += hit
         return hit
 
-    def before(self, _kind: str, _file: str) -> bool:
+    def before(self, kind: str, _file: str) -> bool:
         """The disk's hook."""
+        self.hold(kind)
         if not self.strike():
             return False
         if self.kind == "short":
-            if _kind == "write":
+            if kind == "write":
                 return True
             raise apsw.IOError("I/O error")
         raise apsw.FullError("disk full") if self.kind == "ENOSPC" else apsw.IOError("I/O error")
