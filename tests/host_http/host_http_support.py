@@ -171,7 +171,8 @@ async def running(
 
     async def serve(*, task_status: trio.TaskStatus[list[str]]) -> None:
         config = hypercorn_config("127.0.0.1:0", keep_alive_s=keep_alive_s)
-        await serve_http(app, config, stop=stop, limits=transport, task_status=task_status)
+        told = doors.note_connections
+        await serve_http(app, config, stop=stop, limits=transport, on_connections=told, task_status=task_status)
         stopped.set()
 
     async with trio.open_nursery() as nursery:

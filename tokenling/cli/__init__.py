@@ -20,6 +20,7 @@ class Entry:
 COMMANDS = {
     "preview": Entry("tokenling.cli.preview", "preview", "Start a home for pets on this machine."),
     "serve": Entry("tokenling.cli.serve", "serve", "Keep pets as SUBTOKENLING_* settings say."),
+    "talk": Entry("tokenling.cli.talk", "talk", "Talk with a pet in this terminal."),
     "pets": Entry("tokenling.cli.pets", "pets", "Show, remove or move the pets of a stopped host."),
     "backup": Entry("tokenling.cli.backup", "backup", "Copy the database while its host runs."),
     "restore": Entry("tokenling.cli.restore", "restore", "Put a backup in the database's place."),

@@ -32,11 +32,12 @@ class Notifier:
             line.setblocking(False)
             line.sendto(state.encode(), self._address)
 
-    async def keep_watchdog(self) -> None:
-        """Say twice in each watchdog time that the event loop still turns. Returns at once where there is none."""
-        while self.watchdog_s is not None:
+    async def keep_watchdog(self, stop: trio.Event) -> None:
+        """Until `stop`, say twice in each watchdog time that the event loop turns. Without a watchdog, nothing."""
+        while self.watchdog_s is not None and not stop.is_set():
             self.tell("WATCHDOG=1")
-            await trio.sleep(self.watchdog_s / 2)
+            with trio.move_on_after(self.watchdog_s / 2):
+                await stop.wait()
 
 
 def _watchdog_s(environ: Mapping[str, str]) -> float | None:

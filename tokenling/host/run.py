@@ -149,7 +149,7 @@ async def _start_and_serve(plan: HostPlan, store: Store, bound: _Bound, stop: _S
             metrics = _metrics(store, pets, doors, bound_address(second))
             await parts.start(partial(serve_http, metrics, _config_of(second), stop=stop.event, listener=second))
             plan.announce_metrics(bound_address(second))
-        parts.start_soon(notifier.keep_watchdog)
+        parts.start_soon(notifier.keep_watchdog, stop.event)
         plan.announce(address, brain)
         notifier.tell("READY=1")
         await stop.event.wait()
@@ -175,8 +175,8 @@ def _metrics(store: Store, pets: Pets, doors: Doors, address: Address) -> Shell:
 
 async def _started_pets(plan: HostPlan, store: Store, brain: HostBrain) -> Pets:
     settings = PetsSettings(pets_max=plan.settings.pets_max, weather_seed=plan.settings.weather_seed)
-    pets = Pets(store, brain.generators, now_ms=plan.now_ms, settings=settings)
     try:
+        pets = Pets(store, brain.generators, now_ms=plan.now_ms, settings=settings)
         if plan.preview and not plan.check:
             await _follow_succession(plan, store, brain)
         await pets.start()
