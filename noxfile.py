@@ -23,6 +23,8 @@ LOCKED_GROUPS = {
     "types": ["types", "test"],
     "docs": ["docs"],
     "train": ["train"],
+    "coverage": ["test", "coverage"],
+    "simulate": ["simulate"],
 }
 """Lock file to the dependency groups it holds beside the project's own requirements."""
 
@@ -126,9 +128,39 @@ def package(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
-def bench(session: nox.Session) -> None:
-    """Measure a reactive reply against a real preview process."""
+def fortnight(session: nox.Session) -> None:
+    """Live a simulated fortnight with the shipped brain (about 450 turns a pet)."""
     install_locked(session, "test")
+    session.run("python", "-m", "tests.simulation.fortnight", *session.posargs)
+
+
+@nox.session(default=False)
+def mutation(session: nox.Session) -> None:
+    """Put small faults into the engine and see whether its tests notice; resumable, two hours for 1,000."""
+    install_locked(session, "test")
+    session.run("python", "-m", "tools.mutate_engine", *session.posargs)
+
+
+@nox.session(default=False)
+def coverage(session: nox.Session) -> None:
+    """Every branch of the engine is walked by its own tests."""
+    install_locked(session, "coverage")
+    branches = ("--cov=tokenling/engine", "--cov-branch", "--cov-fail-under=100", "--cov-report=term-missing")
+    session.run("pytest", "tests/engine", *branches)
+
+
+@nox.session(default=False)
+def balance(session: nox.Session) -> None:
+    """Write docs/balance.md and its plots again from simulated lives."""
+    install_locked(session, "simulate")
+    session.run("python", "-m", "tools.simulate_life", *(session.posargs or ("--write",)))
+
+
+@nox.session(default=False)
+def bench(session: nox.Session) -> None:
+    """Measure the engine, and a reactive reply against a real preview process."""
+    install_locked(session, "test")
+    session.run("python", "-m", "tools.bench.engine")
     session.run("python", "-m", "tools.bench.reply", *session.posargs)
 
 
