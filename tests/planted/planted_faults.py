@@ -126,7 +126,7 @@ FAULTS = (
     Fault(
         "commit a decision in pieces",
         (Change("tokenling/store/database.py", 'connection.execute("ROLLBACK TO one_call")', "pass"),),
-        "tests/store/test_store_model.py",
+        "tests/store/test_store_calls.py::test_two_prepares_decided_side_by_side_cannot_both_take_the_last_room",
     ),
     Fault(
         "restore without a floor",
