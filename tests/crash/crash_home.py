@@ -27,13 +27,18 @@ ANSWER_S_MAX = 20.0
 GONE = (ConnectionError, http.client.HTTPException, TimeoutError)
 
 
+def zone_where_it_is_ten(at_ms: int) -> str:
+    ahead = (10 - at_ms // 3_600_000 % 24 + 12) % 24 - 12
+    return f"Etc/GMT{-ahead:+d}" if ahead else "Etc/UTC"
+
+
 @cache
 def grown_save(brain_id: str = BRAIN_ID) -> dict[str, Any]:
-    """A pet of three days that says nothing unless it is spoken to."""
+    """A pet of three days, awake in the middle of its day, that says nothing unless it is spoken to."""
     now = time.time_ns() // 1_000_000
-    began = now - DAYS_MS
+    began, zone = now - DAYS_MS, zone_where_it_is_ten(now)
     state = engine.new_pet(
-        pet_seed="otter", name="Pip", time_zone="Etc/UTC", brain_id=brain_id, weather_seed="w", now_ms=began
+        pet_seed="otter", name="Pip", time_zone=zone, brain_id=brain_id, weather_seed="w", now_ms=began
     )
     state = engine.apply_command(state, engine.parse_command({"kind": "settings", "chatter": 0}), began).state
     while (step := engine.advance(state, now)).turn is not None:
