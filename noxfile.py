@@ -1,6 +1,6 @@
 """The one entry point for maintainers: `nox` runs tests, lint and types; `nox -s preview` starts a pet's home.
 
-`nox -l` lists the sessions run by hand: docs, package, bench, train, lock.
+`nox -l` lists the sessions run by hand: docs, package, bench, exporters, train, lock.
 """
 
 import hashlib
@@ -22,6 +22,7 @@ LOCKED_GROUPS = {
     "lint": ["lint"],
     "types": ["types", "test"],
     "docs": ["docs"],
+    "exporters": ["exporters"],
     "train": ["train"],
 }
 """Lock file to the dependency groups it holds beside the project's own requirements."""
@@ -106,6 +107,13 @@ def bench(session: nox.Session) -> None:
     """Measure a reactive reply against a real preview process."""
     install_locked(session, "test")
     session.run("python", "-m", "tools.bench.reply", *session.posargs)
+
+
+@nox.session(default=False)
+def exporters(session: nox.Session) -> None:
+    """Graphs that Optimum, torch.onnx and ONNX Runtime's quantiser write load, and write what Transformers writes."""
+    install_locked(session, "exporters")
+    session.run("pytest", "tests/exporters", *session.posargs)
 
 
 @nox.session(default=False)
