@@ -1,4 +1,4 @@
-"""Write `tests/runtime/exported/TYPE-EXPORTER.zip`: the small foreign exports that the default tests load.
+"""Write `tests/runtime/exported/`: the small foreign exports that the default tests load, and their sources.
 
     python tests/exporters/write_exported.py            (in the environment of `nox -s exporters`)
 
@@ -14,7 +14,9 @@ import onnx
 import tiny_models
 
 OUT = Path(__file__).parents[1] / "runtime" / "exported"
-FILES = ("config.json", "tokenizer.json", "greedy.json", exporting.GRAPH, exporting.QUANTISED)
+DOCUMENTS = ("config.json", "tokenizer.json", "greedy.json")
+EXPORT_FILES = (*DOCUMENTS, exporting.GRAPH, exporting.QUANTISED)
+SOURCE_FILES = (*DOCUMENTS, "model.safetensors")
 
 
 def without_notes(graph: Path) -> bytes:
@@ -28,10 +30,10 @@ def without_notes(graph: Path) -> bytes:
     return bytes(model.SerializeToString(deterministic=True))
 
 
-def pack(path: Path) -> None:
-    """One export as an archive whose bytes depend on its files alone."""
+def pack(path: Path, files: tuple[str, ...]) -> None:
+    """One directory as an archive whose bytes depend on its files alone."""
     with zipfile.ZipFile(OUT / f"{path.name}.zip", "w") as archive:
-        for name in FILES:
+        for name in files:
             data = without_notes(path / name) if name.endswith(".onnx") else (path / name).read_bytes()
             info = zipfile.ZipInfo(name, date_time=(2026, 1, 1, 0, 0, 0))
             info.compress_type = zipfile.ZIP_DEFLATED
@@ -44,7 +46,8 @@ def main() -> None:
     for model_type in tiny_models.CONFIGS:
         for exporter in exporting.EXPORTERS:
             with tempfile.TemporaryDirectory() as folder:
-                pack(exporting.export(model_type, exporter, Path(folder)))
+                pack(exporting.export(model_type, exporter, Path(folder)), EXPORT_FILES)
+                pack(Path(folder) / f"{model_type}-source", SOURCE_FILES)
 
 
 if __name__ == "__main__":

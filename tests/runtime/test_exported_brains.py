@@ -11,7 +11,8 @@ import pytest
 
 from tokenling.runtime import BrainRefused, DecodePlan, Sampling, decode, open_brain, open_lane
 
-ARCHIVES = sorted((Path(__file__).parent / "exported").glob("*.zip"))
+FOLDER = Path(__file__).parent / "exported"
+ARCHIVES = sorted(path for path in FOLDER.glob("*.zip") if not path.stem.endswith("-source"))
 
 
 @pytest.fixture(params=ARCHIVES, ids=lambda path: path.stem)
