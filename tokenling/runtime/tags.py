@@ -25,6 +25,8 @@ Position: TypeAlias = tuple[int, int, int, Owed | None]
 State: TypeAlias = tuple[Position, ...]
 Costs: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int16]]
 
+Legal: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
 OUTSIDE: State = ()
 NEVER = 32_767
 """The cost of a token that is not legal, and of a tag that cannot be spelled: more than any budget."""
@@ -146,6 +148,8 @@ class TagMask:
     tags: tuple[Tag, ...]
     insertion_tokens: Mapping[str, int]
     _costs: dict[State, Costs] = field(default_factory=dict)
+    _legal: dict[tuple[State, int], Legal] = field(default_factory=dict)
+    _dearest_of: dict[State, int] = field(default_factory=dict)
     _walks: dict[tuple[State, int], Walk] = field(default_factory=dict)
 
     def walk(self, state: State, token: int) -> Walk:
@@ -233,6 +237,25 @@ class TagMask:
         known = self._costs.get(key)
         if known is None:
             known = self._costs[key] = self._outside_costs() if not key else self._inside_costs(key)
+        return known
+
+    def legal(self, state: State, room: int) -> Legal:
+        """For each token whether it may be written while `room` more may follow it. Not to be written to."""
+        costs = self.costs(state)
+        # far from the budget's end what is legal does not change: one array for all of it
+        key = (self._class_of(state), min(room, self._dearest(state)))
+        known = self._legal.get(key)
+        if known is None:
+            known = self._legal[key] = costs <= key[1]
+        return known
+
+    def _dearest(self, state: State) -> int:
+        """The greatest cost of a legal token."""
+        key = self._class_of(state)
+        known = self._dearest_of.get(key)
+        if known is None:
+            costs = self.costs(state)
+            known = self._dearest_of[key] = int(costs[costs < NEVER].max(initial=0))
         return known
 
     def _class_of(self, state: State) -> State:
