@@ -59,13 +59,11 @@ def compare(
 
 def summary(name: str, times: list[tuple[float, float]], prompt: int) -> dict[str, object]:
     """Tokens a second, prefill and decode, of the best and the median round."""
-    pick = {"best": min, "median": statistics.median}
+    firsts, steps = zip(*times, strict=True)
+    pairs = {"best": (min(firsts), min(steps)), "median": (statistics.median(firsts), statistics.median(steps))}
     rows = {
-        how: {
-            "prefillTokensPerSecond": round(prompt * 1000 / take(first for first, _ in times)),
-            "decodeTokensPerSecond": round(1000 / take(step for _, step in times), 1),
-        }
-        for how, take in pick.items()
+        how: {"prefillTokensPerSecond": round(prompt * 1000 / first), "decodeTokensPerSecond": round(1000 / step, 1)}
+        for how, (first, step) in pairs.items()
     }
     return {"what": name, **rows}
 
