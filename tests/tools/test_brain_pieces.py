@@ -1,13 +1,16 @@
 """Text to ids: hard strings come back, pieces meet the decoder's, branches see their own example and nothing else."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
 from tools.train_brain.pieces import APART, EARLIER, GIVEN, OWN, Example, grow_trees, reply_pieces, trunk_of
-from tools.train_brain.shards import batches, make_shard, positions_of
+from tools.train_brain.recipe import Recipe
+from tools.train_brain.shape import Shape
+from tools.train_brain.shards import batches, load_shard, make_shard, positions_of, without_trunks
 from tools.train_brain.tokenizer import END, end_id, train_tokenizer
 
 HEADER = "Pip is a shy child.\nBody: hungry.\n"
@@ -163,3 +166,35 @@ def test_an_epoch_holds_every_tree_once_within_the_batch_bound(tokenizer: Tokeni
     assert sum(len(batch.ids) for batch in made) == 60
     assert int((shard.kinds == OWN).sum()) == sum(int((batch.kinds == OWN).sum()) for batch in made)
     assert [b.ids.shape for b in made] != [b.ids.shape for b in batches(shard, 512, 4)]
+
+
+def test_a_bare_tree_keeps_its_branches_and_their_order_alone(tokenizer: Tokenizer) -> None:
+    shard = make_shard(grow_trees([example("hello", " Hi!"), example("bye", " Hop.")] * 2, tokenizer, 400))
+    bare = without_trunks(shard)
+    assert shard.ids[shard.branches != 0].tolist() == bare.ids.tolist()
+    assert len(shard) == len(bare)
+    assert positions_of(bare.branches[: bare.starts[1]])[0] == 0
+    assert positions_of(np.array([1, 1, 2, 2, 2], dtype=np.uint8)).tolist() == [0, 1, 0, 1, 2]
+
+
+def test_a_shard_comes_back_from_its_file(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    shard = make_shard(grow_trees([example("hello", " Hi!")], tokenizer, 400))
+    shard.save(tmp_path / "shard.npz")
+    found = load_shard(tmp_path / "shard.npz")
+    for kept in ("ids", "kinds", "branches", "starts"):
+        np.testing.assert_array_equal(getattr(shard, kept), getattr(found, kept))
+
+
+def test_the_rate_rises_stays_level_and_falls_to_nothing() -> None:
+    recipe = Recipe(steps=1000, warmup_steps=10, decay_steps=100, rate=0.5)
+    assert recipe.rate_at(0) == pytest.approx(0.05)
+    assert {0.5} == {recipe.rate_at(step) for step in range(10, 900)}
+    assert recipe.rate_at(950) == pytest.approx(0.25)
+    assert recipe.rate_at(999) == pytest.approx(0.005)
+
+
+def test_a_shape_that_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match="multiple of num_key_value_heads"):
+        Shape(num_attention_heads=5, num_key_value_heads=2)
+    with pytest.raises(ValueError, match="head_dim must be even"):
+        Shape(head_dim=31)

@@ -20,6 +20,7 @@ class Entry:
 COMMANDS = {
     "preview": Entry("tokenling.cli.preview", "preview", "Start a home for pets on this machine."),
     "serve": Entry("tokenling.cli.serve", "serve", "Keep pets as SUBTOKENLING_* settings say."),
+    "talk": Entry("tokenling.cli.talk", "talk", "Talk with a pet in this terminal."),
     "pets": Entry("tokenling.cli.pets", "pets", "Show, remove or move the pets of a stopped host."),
     "probe": Entry("tokenling.cli.probe", "command", "Run generation requests on a brain, with timings."),
     "verify": Entry("tokenling.cli.verify", "command", "Run a turn again from its turn receipt."),

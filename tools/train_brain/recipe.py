@@ -5,13 +5,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything beside the corpus and the shape that decides the weights."""
+    """Everything beside the corpus and the shape that decides the weights.
+
+    The first `bare_steps` see trees without their trunks: what answers what is learned at a third of the cost, and
+    the body's part, which the trunk tells, afterwards.
+    """
 
     seed: int = 1
     steps: int = 4000
     decay_steps: int = 1200
     quantized_steps: int = 400
     warmup_steps: int = 100
+    bare_steps: int = 400
     batch_tokens: int = 6144
     rate: float = 0.004
     validate_steps: int = 250

@@ -30,7 +30,7 @@ def write_source(work: Path, source: Path, *, brain_id: str, succeeds: tuple[str
         "succeeds": list(succeeds),
         "training": {
             "corpus": corpus,
-            "recipe": state["recipe"],
+            "stages": state["stages"],
             "steps": state["at"][0],
             "versions": {"python": platform.python_version(), "torch": torch.__version__},
             "weightsSha256": digest,
@@ -48,12 +48,9 @@ def log_lines(path: Path) -> list[Mapping[str, float]]:
 
 
 def last_losses(path: Path) -> dict[str, float]:
-    """Where training and held-out loss ended."""
+    """Where training and held-out loss stand; a loss that was never looked at is left out."""
     lines = log_lines(path)
-    return {
-        name: next((line[name] for line in reversed(lines) if name in line), float("nan"))
-        for name in ("loss", "held_out")
-    }
+    return {name: line[name] for line in lines for name in ("loss", "held_out") if name in line}
 
 
 def plot_losses(log: Path, image: Path) -> None:

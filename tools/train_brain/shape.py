@@ -14,7 +14,7 @@ class Shape:
     num_key_value_heads: int = 2
     head_dim: int = 32
     intermediate_size: int = 448
-    max_position_embeddings: int = 512
+    max_position_embeddings: int = 1024
     rope_theta: float = 10_000.0
     rms_norm_eps: float = 1e-5
 

@@ -79,6 +79,13 @@ def make_shard(trees: Iterable[Tree]) -> Shard:
     )
 
 
+def without_trunks(shard: Shard) -> Shard:
+    """The same trees without their trunks: what was said and what was answered, nothing else."""
+    kept = shard.branches != 0
+    before = np.concatenate(([0], np.cumsum(kept)))
+    return Shard(shard.ids[kept], shard.kinds[kept], shard.branches[kept], before[shard.starts])
+
+
 def batches(shard: Shard, tokens_max: int, seed: int) -> Iterator[Batch]:
     """Every tree once, shuffled by `seed`, in batches of at most `tokens_max` padded text tokens."""
     chance = np.random.default_rng(seed)

@@ -23,7 +23,7 @@ from tools.train_brain.optimizer import Muon
 from tools.train_brain.pieces import EARLIER, GIVEN, OWN
 from tools.train_brain.recipe import Recipe
 from tools.train_brain.shape import Shape
-from tools.train_brain.shards import Batch, Shard, batches
+from tools.train_brain.shards import Batch, Shard, batches, without_trunks
 
 PROMPT_SHARE = 0.15
 """The share of prompt positions that are learned too: chat lines teach words, at a seventh of their cost."""
@@ -50,6 +50,7 @@ class Run:
         self.adam = torch.optim.AdamW(outer, lr=recipe.rate, betas=(0.9, 0.95), weight_decay=0.01)
         self.cos, self.sin = rotary_table(shape, shape.max_position_embeddings)
         self.fake_quant = FakeQuant()
+        self.stages = staged([], 0, recipe)
         self.step = self.epoch = self.batch = 0
         """Updates made; the epoch, and the batches of it that were taken."""
 
@@ -63,7 +64,7 @@ class Run:
         state = {
             "at": [self.step, self.epoch, self.batch],
             "shape": asdict(self.shape),
-            "recipe": asdict(self.recipe),
+            "stages": self.stages,
             "weights": self.weights,
             "muon": self.muon.buffers,
             "adam": self.adam.state_dict(),
@@ -84,6 +85,7 @@ class Run:
                 buffer.copy_(kept)
         self.adam.load_state_dict(state["adam"])
         self.step, self.epoch, self.batch = state["at"]
+        self.stages = staged(state["stages"], self.step, self.recipe)
 
     def loss(self, weights: Weights, batch: Batch, *, with_prompt: bool) -> Tensor:
         """Mean loss of the learned positions, and of a share of the prompt's if asked for."""
@@ -136,6 +138,12 @@ class Run:
         return total / max(1, seen)
 
 
+def staged(stages: list[dict[str, object]], step: int, recipe: Recipe) -> list[dict[str, object]]:
+    """The recipes of a run and the step from which each held: a resumed run may go on with another one."""
+    own = asdict(recipe)
+    return stages if stages and stages[-1]["recipe"] == own else [*stages, {"fromStep": step, "recipe": own}]
+
+
 def train(run: Run, training: Shard, held_out: Shard) -> None:
     """Steps until the recipe's end, with a progress bar, a log line now and then, and checkpoints."""
     started = time.monotonic()
@@ -152,13 +160,16 @@ def train(run: Run, training: Shard, held_out: Shard) -> None:
 
 def batches_from(run: Run, training: Shard) -> Iterator[Batch]:
     """The batches that `run` has not seen, epoch after epoch, until its recipe's last step."""
-    while True:
+    bare = without_trunks(training)
+    while run.step < run.recipe.steps:
+        is_bare = run.step < run.recipe.bare_steps
+        last = run.recipe.bare_steps if is_bare else run.recipe.steps
         seed = run.recipe.seed * 1000 + run.epoch
-        for batch in islice(batches(training, run.recipe.batch_tokens, seed), run.batch, None):
-            if run.step >= run.recipe.steps:
-                return
+        for batch in islice(batches(bare if is_bare else training, run.recipe.batch_tokens, seed), run.batch, None):
             run.batch += 1
             yield batch
+            if run.step >= last:
+                break
         run.epoch, run.batch = run.epoch + 1, 0
 
 
