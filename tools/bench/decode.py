@@ -69,17 +69,25 @@ class TimedSession:
         self.runs.append((started, self.clock()))
 
 
-def lane_times(brain: Brain, plan: DecodePlan, clock: Clock) -> Times:
-    """A generation through a lane."""
-    session = TimedSession(brain.ort_session, clock)
-    lane = Lane(replace(brain, ort_session=session))
-    started = clock()
-    generation = decode(lane, plan)
-    ended = clock()
-    steps = len(generation.token_ids) - 1
-    first = session.runs[0][1]
-    inside = sum(end - start for start, end in session.runs[1:])
-    return times_of(first - started, ended - first, inside, steps, generation.token_ids)
+class TimedLane:
+    """A lane as a host keeps it, from turn to turn, over an ORT session that is timed."""
+
+    def __init__(self, brain: Brain, clock: Clock) -> None:
+        self._clock = clock
+        self._session = TimedSession(brain.ort_session, clock)
+        self._lane = Lane(replace(brain, ort_session=self._session))
+
+    def run(self, plan: DecodePlan) -> Times:
+        """One generation."""
+        runs: list[tuple[float, float]] = []
+        self._session.runs = runs
+        started = self._clock()
+        generation = decode(self._lane, plan)
+        ended = self._clock()
+        first = runs[0][1]
+        inside = sum(end - start for start, end in runs[1:])
+        steps = len(generation.token_ids) - 1
+        return times_of(first - started, ended - first, inside, steps, generation.token_ids)
 
 
 def times_of(first_s: float, decode_s: float, inside_s: float, steps: int, ids: tuple[int, ...]) -> Times:
@@ -174,15 +182,16 @@ def compare(brain: Brain, directory: Path, prompt: int, tokens: int, rounds: int
     ids = (brain.tokenizer.encode(PROMPT) * prompt)[-prompt:]
     free = DecodePlan(ids, tokens, Sampling(850, 40, 920, 7), (), ignore_eos=True)
     masked = replace(free, constraint=TAGS, insertions={"[look weather]": brain.tokenizer.encode("(rain)")})
+    clock = time.thread_time if brain.threads == 1 else time.perf_counter
+    lane = TimedLane(brain, clock)
     arrays = run_arrays(brain, default_session(brain, directory))
     ways: dict[str, Callable[[], Times]] = {
         PLAIN: lambda: plain_times(brain, free, clock, arrays, plain_sampler),
         PLAIN_OURS: lambda: plain_times(brain, free, clock, arrays, lane_sampler),
-        LANE: lambda: lane_times(brain, free, clock),
-        MASKED: lambda: lane_times(brain, masked, clock),
+        LANE: lambda: lane.run(free),
+        MASKED: lambda: lane.run(masked),
     }
     runs: dict[str, list[Times]] = {name: [] for name in ways}
-    clock = time.thread_time if brain.threads == 1 else time.perf_counter
     for _ in range(rounds + 1):
         for name, run in ways.items():
             run()  # untimed: the way before it left its own ORT session's weights in the processor's caches

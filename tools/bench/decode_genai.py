@@ -21,7 +21,7 @@ import onnxruntime_genai
 
 from tokenling.runtime import Brain, DecodePlan, Sampling, open_brain
 from tokenling.runtime.brain import GRAPH_FILES
-from tools.bench.decode import PROMPT, lane_times
+from tools.bench.decode import PROMPT, TimedLane
 
 
 def genai_config(brain: Brain, directory: Path) -> Mapping[str, object]:
@@ -82,10 +82,9 @@ def genai_times(model: onnxruntime_genai.Model, ids: tuple[int, ...], tokens: in
     return (first - started) * 1000, (ended - first) * 1000 / (tokens - 1)
 
 
-def lane_sides(brain: Brain, ids: tuple[int, ...], tokens: int) -> tuple[float, float]:
+def lane_sides(lane: TimedLane, ids: tuple[int, ...], tokens: int) -> tuple[float, float]:
     """The same through a lane."""
-    plan = DecodePlan(ids, tokens, Sampling(850, 40, 920, 7), (), ignore_eos=True)
-    times = lane_times(brain, plan, time.thread_time)
+    times = lane.run(DecodePlan(ids, tokens, Sampling(850, 40, 920, 7), (), ignore_eos=True))
     assert len(times.token_ids) == tokens
     return times.first_ms, times.step_ms
 
@@ -102,12 +101,13 @@ def main() -> None:
     chosen = parser.parse_args()
     brain = open_brain(chosen.brain, precision=chosen.dtype, numerics=chosen.numerics)
     ids = (brain.tokenizer.encode(PROMPT) * chosen.prompt)[-chosen.prompt :]
+    lane = TimedLane(brain, time.thread_time)
     with tempfile.TemporaryDirectory() as folder:
         model = open_genai(brain, chosen.brain, Path(folder))
         sides: dict[str, list[tuple[float, float]]] = {"onnxruntime-genai": [], "lane": []}
         for _ in range(chosen.rounds + 1):
             sides["onnxruntime-genai"].append(genai_times(model, ids, chosen.tokens))
-            sides["lane"].append(lane_sides(brain, ids, chosen.tokens))
+            sides["lane"].append(lane_sides(lane, ids, chosen.tokens))
         del model
     for name, times in sides.items():
         firsts, steps = zip(*times[1:], strict=True)

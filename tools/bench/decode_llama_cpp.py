@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from tokenling.runtime import Brain, DecodePlan, Numerics, Precision, Sampling, open_brain
-from tools.bench.decode import lane_times
+from tools.bench.decode import TimedLane
 
 PROMPT = "The pet sat by the window and watched the rain fall on the garden. "
 WAYS: tuple[tuple[Precision, Numerics], ...] = (("q4", "fast"), ("q4", "exact"), ("q8", "fast"), ("fp32", "exact"))
@@ -33,27 +33,26 @@ def read_line(stream: IO[str]) -> dict[str, float]:
     raise RuntimeError("llama.cpp ended before it answered")
 
 
-def side(brain: Brain, ids: tuple[int, ...], tokens: int) -> tuple[float, float]:
+def side(lane: TimedLane, ids: tuple[int, ...], tokens: int) -> tuple[float, float]:
     """Prefill and step of a lane, in milliseconds."""
-    plan = DecodePlan(ids, tokens, Sampling(0, 0, 1000, 0), (), ignore_eos=True)
-    times = lane_times(brain, plan, time.process_time if brain.threads == 1 else time.perf_counter)
+    times = lane.run(DecodePlan(ids, tokens, Sampling(0, 0, 1000, 0), (), ignore_eos=True))
     return times.first_ms, times.step_ms
 
 
 def compare(
-    brains: dict[str, Brain], process: "subprocess.Popen[str]", ids: tuple[int, ...], tokens: int, rounds: int
+    lanes: dict[str, TimedLane], process: "subprocess.Popen[str]", ids: tuple[int, ...], tokens: int, rounds: int
 ) -> dict[str, list[tuple[float, float]]]:
     """Every side once a round; the first round only warms up."""
     assert process.stdin is not None
     assert process.stdout is not None
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in ("llama.cpp", *brains)}
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in ("llama.cpp", *lanes)}
     for _ in range(rounds + 1):
         process.stdin.write(json.dumps({"prompt": ids, "tokens": tokens}) + "\n")
         process.stdin.flush()
         theirs = read_line(process.stdout)
         found["llama.cpp"].append((theirs["prefillMs"], theirs["stepMs"]))
-        for name, brain in brains.items():
-            found[name].append(side(brain, ids, tokens))
+        for name, lane in lanes.items():
+            found[name].append(side(lane, ids, tokens))
     return {name: times[1:] for name, times in found.items()}
 
 
@@ -86,12 +85,14 @@ def main() -> None:
         for precision, numerics in WAYS
     }
     ids = (next(iter(brains.values())).tokenizer.encode(PROMPT) * chosen.prompt)[: chosen.prompt]
+    clock = time.process_time if chosen.threads == 1 else time.perf_counter
+    lanes = {name: TimedLane(brain, clock) for name, brain in brains.items()}
     script = Path(__file__).with_name("llama_cpp.mjs")
     command = ["node", script, chosen.node_modules.resolve(), chosen.gguf.resolve(), str(chosen.threads)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         read_line(process.stdout)
-        for name, times in compare(brains, process, ids, chosen.tokens, chosen.rounds).items():
+        for name, times in compare(lanes, process, ids, chosen.tokens, chosen.rounds).items():
             print(json.dumps(summary(name, times, chosen.prompt)))
         assert process.stdin is not None
         process.stdin.close()
