@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import IO
 
-from tokenling.runtime import Brain, DecodePlan, Numerics, Precision, Sampling, open_brain
+from tokenling.runtime import DecodePlan, Numerics, Precision, Sampling, open_brain
 from tools.bench.decode import TimedLane
 
 PROMPT = "The pet sat by the window and watched the rain fall on the garden. "
