@@ -13,8 +13,8 @@ from tokenling.host.http_app import API_ROUTES, create_app
 from tokenling.host.in_flight import IN_FLIGHT_MAX, IN_FLIGHT_PER_CLIENT_MAX, PLACE_S
 from tokenling.host.polls import WAIT_S_MAX
 from tokenling.host.rates import LIMITS
-from tokenling.host.server import HEAD_BYTES_MAX, KEEP_ALIVE_S
-from tokenling.host.shell import BODY_BYTES_MAX, SAVE_BODY_BYTES_MAX, UPLOADS_MAX
+from tokenling.host.server import KEEP_ALIVE_S
+from tokenling.host.shell import BODY_BYTES_MAX, HEAD_BYTES_MAX, SAVE_BODY_BYTES_MAX, UPLOADS_MAX
 from tokenling.host.strict_json import JSON_DEPTH_MAX, REASONS
 from tokenling.host.waits import WAITS_MAX, WAITS_PER_PET_MAX
 

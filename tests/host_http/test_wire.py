@@ -57,6 +57,12 @@ NOT_HTTP: dict[str, tuple[bytes, int, bytes]] = {
     "a space in a header's name": (b"GET / HTTP/1.1\r\nHost: a\r\nA b: c\r\n\r\n", 400, b"bad_request"),
     "a folded header": (b"GET / HTTP/1.1\r\n Host: a\r\n\r\n", 400, b"bad_request"),
     "a NUL in a header": (b"GET / HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n", 400, b"bad_request"),
+    "a large header that comes in one piece": (
+        b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: " + b"x" * 16_400 + b"\r\n\r\n", 431, b"head_too_large",
+    ),
+    "a doubled slash in front": (
+        b"GET //api/pets HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 404, b"unknown_route",
+    ),
     "a huge header": (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 200_000 + b"\r\n\r\n", 431, b"head_too_large"),
     "many headers": (
         b"GET / HTTP/1.1\r\nHost: a\r\n" + b"".join(b"X%d: y\r\n" % n for n in range(9000)), 431, b"head_too_large",

@@ -37,7 +37,7 @@ CODES: Mapping[str, Code] = {
     "not_active": Code(409, "The pet is not active on this host; `petStatus` says what it is."),
     "operation_reused": Code(409, "This operation id was used for a different body."),
     "other_device": Code(409, "The pet was parked for another device; `takeover: true` takes it all the same."),
-    "stale_epoch": Code(409, "The epoch is not the current one; `epoch` says which is."),
+    "stale_epoch": Code(409, "The epoch is not the current one; `epoch` says which is, `petStatus` what the pet is."),
     "pet_deleted": Code(410, "The pet with this id was deleted for good."),
     "body_too_large": Code(413, "The request body is larger than `limitBytes`."),
     "host_not_allowed": Code(421, "The `Host` header names another server than this one."),

@@ -12,13 +12,11 @@ from hypercorn.config import Config
 
 from tokenling.host.connection import ConnectionLimits, Connections
 from tokenling.host.errors import ListenError
-from tokenling.host.shell import Shell
+from tokenling.host.shell import HEAD_BYTES_MAX, Shell
 
 KEEP_ALIVE_S = 75
 """Above the 60 s after which proxies drop an idle upstream connection, so that they close first."""
 BACKLOG = 1024
-HEAD_BYTES_MAX = 16_384
-"""Request line and headers together (h11's own bound, and what nginx takes by default)."""
 GRACE_S = 1.0
 """What requests under way get when the server stops. Parked long-polls end at once, everything else takes
 milliseconds but a slow upload, and SIGTERM shall end in 2 s. A commit outlives this: dispatch shields it, and the

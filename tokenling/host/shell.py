@@ -32,6 +32,8 @@ from tokenling.host.rates import Rates
 from tokenling.host.tallies import Tallies
 from tokenling.host.waits import Waits
 
+HEAD_BYTES_MAX = 16_384
+"""Request line and headers together (h11's own bound, and what nginx takes by default)."""
 SAVE_BODY_BYTES_MAX = 2 * 1024 * 1024
 """A save is at most 1 MiB (design section 3); escaped text may double it."""
 BODY_BYTES_MAX = 64 * 1024
@@ -144,6 +146,7 @@ class Shell:
 
     async def _serve(self, exchange: Exchange) -> None:
         scope, headers = exchange.scope, exchange.headers
+        check_head(scope)
         key_hash, pet_id = key_hash_of(headers), pet_in(scope["path"])
         client = client_of(scope["client"][0] if scope["client"] else "", headers, self._doors.trusted)
         known = self._doors.rates.admit(pet_id, key_hash, client)
@@ -206,9 +209,18 @@ class Shell:
         return (*DEFAULT_HEADERS, *cors, (b"x-request-id", request_id.encode()))
 
 
+def check_head(scope: HTTPScope) -> None:
+    """The parser bounds a head that comes in pieces; one that came in a single read is measured here."""
+    target = len(scope["raw_path"]) + len(scope["query_string"])
+    if target + sum(len(name) + len(value) for name, value in scope["headers"]) > HEAD_BYTES_MAX:
+        raise ApiError(431, "head_too_large", "The request line and headers are too large.")
+
+
 def check_target(path: str, headers: Headers, allowed_hosts: Collection[str] | None) -> None:
     if not path.startswith("/"):
         raise ApiError(400, "bad_request", "The request target must be a path.")
+    if path.startswith("//"):  # Quart takes it for the path without the doubled slash, and would find a route
+        raise ApiError(404, "unknown_route", "Nothing is served at this path.")
     if not host_is_allowed(headers, allowed_hosts):
         raise ApiError(421, "host_not_allowed", "This server does not answer under that Host.")
 

@@ -129,7 +129,7 @@ def restore(backup: Path, path: Path, *, now_ms: int) -> Restored:
     lock = lock_database(path)
     fenced = beside(path, f".restoring-{now_ms}")
     try:
-        pets = _fence(backup, fenced, beside(path, ".tombstones"), now_ms)
+        pets = _fence(backup, fenced, beside(path, ".tombstones"), now_ms, _floor(path))
         old = _step_aside(path, now_ms)
         fenced.rename(path)
         sync_directory(path.parent)
@@ -140,7 +140,22 @@ def restore(backup: Path, path: Path, *, now_ms: int) -> Restored:
     return Restored(pets, old)
 
 
-def _fence(backup: Path, fenced: Path, tombstones: Path, now_ms: int) -> int:
+def _floor(path: Path) -> int:
+    """The highest epoch or revision of the database that goes, 0 when there is none to ask. Leaves the files as they
+    are: reading a database in WAL mode makes side files, which go again. For the holder of its lock."""
+    made = [side for side in (beside(path, suffix) for suffix in SIDE_FILES) if not side.exists()]
+    try:
+        with _reading(path) as connection:
+            schema.check_identity(connection, path)
+            return survey.highest(connection)
+    except StoreRefused:
+        return 0
+    finally:
+        for side in made:
+            side.unlink(missing_ok=True)
+
+
+def _fence(backup: Path, fenced: Path, tombstones: Path, now_ms: int, floor: int) -> int:
     """A copy of the backup at `fenced`, parked and without the pets that were deleted since; how many it holds."""
     create_private(fenced, exclusive=True)
     with _reading(backup) as source:
@@ -151,7 +166,7 @@ def _fence(backup: Path, fenced: Path, tombstones: Path, now_ms: int) -> int:
         shutil.copyfile(tombstones, copy)
     database = open_database(fenced, now_ms)
     try:
-        (outcome,) = database.write_group([lambda unit: survey.park_restored(unit, now_ms)])
+        (outcome,) = database.write_group([lambda unit: survey.park_restored(unit, now_ms, floor)])
     finally:
         database.close()
     if not isinstance(outcome, Done):
