@@ -1,6 +1,6 @@
 """The one entry point for maintainers: `nox` runs tests, lint and types; `nox -s preview` starts a pet's home.
 
-`nox -l` lists the sessions run by hand: simulation, crash, planted, docs, package, bench, train, lock.
+`nox -l` lists the sessions run by hand, each with a line of its own.
 """
 
 import hashlib
@@ -162,6 +162,13 @@ def bench(session: nox.Session) -> None:
     install_locked(session, "test")
     session.run("python", "-m", "tools.bench.engine")
     session.run("python", "-m", "tools.bench.reply", *session.posargs)
+
+
+@nox.session(default=False)
+def startup_check(session: nox.Session) -> None:
+    """A real server with the CPU-only ONNX Runtime that is asked for a GPU: `nox -s startup_check -- --out DIR`."""
+    install_locked(session, "test")
+    session.run("python", "-m", "tools.startup_check", *session.posargs)
 
 
 @nox.session(default=False)

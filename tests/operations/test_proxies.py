@@ -24,8 +24,8 @@ STRANGER = "127.0.0.2"
 START_S = 15.0
 
 
-def example(language):
-    return re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[1]
+def example(program):
+    return re.search(rf"^{program}:\n\n```\w*\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE)[1]
 
 
 def free_port():
@@ -54,7 +54,7 @@ def nginx(tmp_path, port, upstream):
 
 def caddy(tmp_path, port, upstream):
     """Caddy with the example's site, on plain HTTP."""
-    site = example("caddyfile").replace(UPSTREAM, upstream).replace("pets.example {", f"http://pets.example:{port} {{")
+    site = example("Caddy").replace(UPSTREAM, upstream).replace("pets.example {", f"http://pets.example:{port} {{")
     config = tmp_path / "Caddyfile"
     config.write_text("{\n    admin off\n    auto_https off\n}\n" + site)
     return [shutil.which("caddy"), "run", "--config", str(config), "--adapter", "caddyfile"], {"HOME": str(tmp_path)}

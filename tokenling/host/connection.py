@@ -170,7 +170,10 @@ class Connection:
             await self._close_gently()
             await self._tell_closed()
         elif isinstance(event, Updated) and not self._closing:
-            if event.idle:
+            if event.idle and self._owner.context.terminated.is_set():
+                self._closing = True
+                self._reading.cancel()
+            elif event.idle:
                 await self._idle.restart(self._group, self._close_when_idle)
             else:
                 await self._idle.stop()

@@ -162,9 +162,10 @@ class Exchange:
         await self._send(event)
 
     async def _send_body(self, body: bytes, *, more: bool) -> None:
-        while len(body) > PIECE_BYTES:
-            await self._send_piece(body[:PIECE_BYTES], more=True)
-            body = body[PIECE_BYTES:]
+        last = max(0, (len(body) - 1) // PIECE_BYTES * PIECE_BYTES)
+        for start in range(0, last, PIECE_BYTES):
+            await self._send_piece(body[start : start + PIECE_BYTES], more=True)
+        body = body[last:]
         if more:
             return await self._send_piece(body, more=True)
         with trio.move_on_after(self._limits.send_s) as scope:

@@ -72,9 +72,9 @@ async def serve_http(
             accepting.start_soon(partial(trio.serve_listeners, connections.serve, listeners, handler_nursery=running))
             task_status.started([f"http://{shown_address(listener.socket.getsockname())}" for listener in listeners])
             await stop.wait()
+            await connections.context.terminated.set()  # first, so that no answer from here on begins an idle time
             accepting.cancel_scope.cancel()
         app.drain()
-        await connections.context.terminated.set()
         with trio.move_on_after(config.graceful_timeout):
             await connections.wait_until_gone()
         connections.abort()

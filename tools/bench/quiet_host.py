@@ -107,11 +107,11 @@ class QuietHost:
         return time.monotonic() - begun
 
 
-def quiet_save(save_bytes: int) -> dict[str, object]:
+def quiet_save(save_bytes: int, brain_id: str = BRAIN_ID) -> dict[str, object]:
     """The save of a pet of three days that says nothing by itself, padded to `save_bytes` by a field nobody reads."""
     now = time.time_ns() // 1_000_000
     state = engine.new_pet(
-        pet_seed="otter", name="Pip", time_zone="Etc/UTC", brain_id=BRAIN_ID, weather_seed="w", now_ms=now - 3 * DAY_MS
+        pet_seed="otter", name="Pip", time_zone="Etc/UTC", brain_id=brain_id, weather_seed="w", now_ms=now - 3 * DAY_MS
     )
     state = engine.apply_command(
         state, engine.parse_command({"kind": "settings", "chatter": 0}), now - 3 * DAY_MS
