@@ -170,7 +170,8 @@ class Browser:
         self.write(self._as_another(self.disk))
 
     def _as_another(self, disk: Disk) -> Disk:
-        return replace(disk, pet_id="", key="", epoch=0, intent=None, life=self.outside.name_new("life-"))
+        life = self.outside.name_new("life-")
+        return replace(disk, pet_id="", key="", epoch=0, seen=(0, 0), intent=None, life=life)
 
     def end_here(self) -> None:
         """The owner keeps the other copy."""
