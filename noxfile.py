@@ -1,6 +1,6 @@
 """The one entry point for maintainers: `nox` runs tests, lint and types; `nox -s preview` starts a pet's home.
 
-`nox -l` lists the sessions run by hand: docs, package, bench, train, lock.
+`nox -l` lists the sessions run by hand, each with a line of its own.
 """
 
 import hashlib
@@ -22,7 +22,10 @@ LOCKED_GROUPS = {
     "lint": ["lint"],
     "types": ["types", "test"],
     "docs": ["docs"],
+    "exporters": ["exporters"],
     "train": ["train"],
+    "coverage": ["test", "coverage"],
+    "simulate": ["simulate"],
 }
 """Lock file to the dependency groups it holds beside the project's own requirements."""
 
@@ -57,6 +60,30 @@ def tests(session: nox.Session) -> None:
     install_locked(session, "test")
     install_node_modules(session)
     session.run("pytest", *session.posargs)
+
+
+@nox.session(default=False)
+def simulation(session: nox.Session) -> None:
+    """Two million steps of two pages, a host and all that can go wrong; the same command goes on after a break."""
+    install_locked(session, "test")
+    state = ROOT / "build" / "simulation.json"
+    state.parent.mkdir(exist_ok=True)
+    session.run("python", "tests/simulation/campaign.py", "--state", str(state), *session.posargs)
+
+
+@nox.session(default=False)
+def crash(session: nox.Session) -> None:
+    """300 kills at random moments and 100 on a disk that drops what was not synced, then 50,000 strange requests."""
+    install_locked(session, "test")
+    more = {"TOKENLING_TEST_KILLS": "300", "TOKENLING_TEST_DROPS": "100", "TOKENLING_TEST_REQUESTS": "50000"}
+    session.run("pytest", "tests/crash", "tests/fuzz", *session.posargs, env=more)
+
+
+@nox.session(default=False)
+def planted(session: nox.Session) -> None:
+    """Builds with a planted fault, each of which a named test must catch."""
+    install_locked(session, "test")
+    session.run("python", "tests/planted/planted_faults.py", *session.posargs)
 
 
 @nox.session
@@ -102,10 +129,54 @@ def package(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
-def bench(session: nox.Session) -> None:
-    """Measure a reactive reply against a real preview process."""
+def fortnight(session: nox.Session) -> None:
+    """Live a simulated fortnight with the shipped brain (about 450 turns a pet)."""
     install_locked(session, "test")
+    session.run("python", "-m", "tests.simulation.fortnight", *session.posargs)
+
+
+@nox.session(default=False)
+def mutation(session: nox.Session) -> None:
+    """Put small faults into the engine and see whether its tests notice; resumable, two hours for 1,000."""
+    install_locked(session, "test")
+    session.run("python", "-m", "tools.mutate_engine", *session.posargs)
+
+
+@nox.session(default=False)
+def coverage(session: nox.Session) -> None:
+    """Every branch of the engine is walked by its own tests."""
+    install_locked(session, "coverage")
+    branches = ("--cov=tokenling/engine", "--cov-branch", "--cov-fail-under=100", "--cov-report=term-missing")
+    session.run("pytest", "tests/engine", *branches)
+
+
+@nox.session(default=False)
+def balance(session: nox.Session) -> None:
+    """Write docs/balance.md and its plots again from simulated lives."""
+    install_locked(session, "simulate")
+    session.run("python", "-m", "tools.simulate_life", *(session.posargs or ("--write",)))
+
+
+@nox.session(default=False)
+def bench(session: nox.Session) -> None:
+    """Measure the engine, and a reactive reply against a real preview process."""
+    install_locked(session, "test")
+    session.run("python", "-m", "tools.bench.engine")
     session.run("python", "-m", "tools.bench.reply", *session.posargs)
+
+
+@nox.session(default=False)
+def startup_check(session: nox.Session) -> None:
+    """A real server with the CPU-only ONNX Runtime that is asked for a GPU: `nox -s startup_check -- --out DIR`."""
+    install_locked(session, "test")
+    session.run("python", "-m", "tools.startup_check", *session.posargs)
+
+
+@nox.session(default=False)
+def exporters(session: nox.Session) -> None:
+    """Graphs that Optimum, torch.onnx and ONNX Runtime's quantiser write load, and write what Transformers writes."""
+    install_locked(session, "exporters")
+    session.run("pytest", "tests/exporters", *session.posargs)
 
 
 @nox.session(default=False)

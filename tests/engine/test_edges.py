@@ -4,9 +4,20 @@ import json
 from dataclasses import replace
 
 import pytest
-from engine_scenes import HOUR, MINUTE, NOON, awake, egg
+from engine_scenes import DAY, HOUR, MINUTE, NOON, awake, care, do, egg, quietly, reply, say
 
-from tokenling.engine import CommandRefused, SaveRefused, balance, dump_save, load_save, new_pet, parse_command
+from tokenling.engine import (
+    CommandRefused,
+    SaveRefused,
+    advance,
+    apply_reply,
+    balance,
+    dump_save,
+    load_save,
+    new_pet,
+    parse_command,
+    skip_turn,
+)
 from tokenling.engine.body import Pace, asleep_minutes, pace_of, wake_chance_ppm
 from tokenling.engine.bounds import BRAIN_ID_MAX, METER_MAX, SEED_MAX
 from tokenling.engine.commands import GAME_ID_MAX
@@ -169,3 +180,21 @@ def test_a_newborn_by_hand() -> None:
         "ownerMs": NOON, "strokeMs": 0, "nextEffect": 1, "chat": [], "memories": [], "diary": [], "events": [],
         "effects": [],
     }  # fmt: skip
+
+
+def test_words_said_while_a_page_is_written_are_answered_at_their_own_minute() -> None:
+    state = do(awake(chatter=0), care("feed"), NOON).state
+    page = advance(quietly(state, NOON), NOON + DAY)
+    while page.turn is not None and page.turn.kind != "diary":
+        page = advance(skip_turn(page.state, page.turn, "stopped").state, NOON + DAY)
+    assert page.turn is not None
+    said_ms = page.turn.at_ms + 17 * MINUTE + 30_000
+    step = do(page.state, say("are you writing?"), said_ms)
+    assert step.turn is not None
+    assert step.turn.kind == "diary"
+    after = apply_reply(step.state, step.turn, reply("A day.")).state
+    for until_ms in (said_ms, said_ms + HOUR, said_ms + 5 * HOUR):
+        due = advance(after, until_ms)
+        assert due.turn is not None
+        assert (due.turn.kind, due.turn.at_ms) == ("reactive", said_ms)
+        assert due.state.body_clock_ms == said_ms // MINUTE * MINUTE

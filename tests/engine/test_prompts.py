@@ -13,7 +13,7 @@ from tokenling.engine.phrases import _TOLD
 from tokenling.engine.state import Event, Game, Memory, OpenOffer, Want
 
 HEADER_WORDS_MAX = 90
-FROZEN = {1: "ee471cdf4f2703dd26a9e2c2dffd0ff3e0d301d6c8e82ba5a6fb26c9bfa6174e"}
+FROZEN = {1: "a73efe13a555955d6e7493aa6e835d9121391ae2fe1574351919ef0ef2cf66c3"}
 """SHA-256 over the prompts, tags and lookups of the contract's 300 states, by prompt version."""
 
 

@@ -63,7 +63,9 @@ def naive_minute(state: State) -> State:
             chance = wake_chance_ppm(energy, hour, was, tucked=state.tucked)
             flipped = wake_draws(state.pet_seed, tick // 8)[tick % 8] < chance
         else:
-            flipped = state.game is None and energy < b.SLEEP_BELOW_BY_HOUR[hour]
+            company = not state.tucked and tick < state.owner_ms // TICK_MS + b.KEPT_UP_MINUTES
+            mark = b.SLEEP_BELOW_BY_HOUR[hour]
+            flipped = state.game is None and energy < (min(mark, b.KEPT_UP_SLEEP_BELOW) if company else mark)
         body = replace(body, fullness=fullness, energy=energy, mood=mood, hygiene=hygiene, warmth=warmth, bond=bond)
         fading = state.asleep and not flipped
         state = replace(state, body=body, disturbance=max(0, was - b.DISTURB_FADE) if fading else was)

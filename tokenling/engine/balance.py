@@ -62,6 +62,10 @@ WAKE_TUCKED_PERCENT = 50
 DISTURB_FADE = 20_000
 """Disturbance lost per tick."""
 DISTURB = {"say": 260_000, "feed": 200_000, "wash": 500_000, "tuck": 0, "stroke": 60_000, "lamp": 160_000}
+KEPT_UP_MINUTES = 15
+"""With its owner this lately about, an untucked pet does not nod off at the hour's mark, whatever the hour …"""
+KEPT_UP_SLEEP_BELOW = 220_000
+"""… but at this one: a stranger who comes at midnight meets somebody, and a weary pet still sleeps."""
 TUCK_SLEEP_BELOW = 800_000
 """Tucked in with less energy than this, it falls asleep at once."""
 NAP_ENERGY_MAX = 800_000

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from tokenling.engine import balance
 from tokenling.engine.balance import HOUR, METER_FLOOR, SLOW_BELOW
-from tokenling.engine.bounds import METER_MAX
+from tokenling.engine.bounds import METER_MAX, TICK_MS
 from tokenling.engine.character import percent
 from tokenling.engine.draws import WAKE_BLOCK_TICKS, wake_draws
 from tokenling.engine.lists import STAGES
@@ -44,7 +44,7 @@ def _step(rate: int, percents: int) -> int:
 @lru_cache(maxsize=1024)
 def _pace(
     *, stage: str, traits: tuple[str, ...], asleep: bool, hour: int, weather: str, season: str, place: str,
-    lamp: bool, tucked: bool, playing: bool,
+    lamp: bool, tucked: bool, playing: bool, kept_up: bool,
 ) -> Pace:  # fmt: skip
     at = STAGES.index(stage)
     if stage == "egg":
@@ -64,14 +64,28 @@ def _pace(
         bond=_step(balance.BOND_LOSS, 100),
         warmth=_step(balance.WARMTH_PACE, 100),
         warmth_target=min(METER_MAX, max(METER_FLOOR, target)),
-        sleep_below=0 if playing else balance.SLEEP_BELOW_BY_HOUR[hour],
+        sleep_below=_sleep_below(hour, playing=playing, kept_up=kept_up),
         wake_above=balance.WAKE_ABOVE_BY_HOUR[hour],
         wake_percent=balance.WAKE_TUCKED_PERCENT if tucked else 100,
     )
 
 
-def pace_of(state: State, hour: int) -> Pace:
-    """The pace of a state in a local hour (0 to 23)."""
+def _sleep_below(hour: int, *, playing: bool, kept_up: bool) -> int:
+    if playing:
+        return 0
+    mark = balance.SLEEP_BELOW_BY_HOUR[hour]
+    return min(mark, balance.KEPT_UP_SLEEP_BELOW) if kept_up else mark
+
+
+def kept_up_ticks(state: State, first: int) -> int:
+    """For how many ticks from `first` on the owner's company keeps the pet from nodding off."""
+    if state.tucked:
+        return 0
+    return max(0, state.owner_ms // TICK_MS + balance.KEPT_UP_MINUTES - first)
+
+
+def pace_of(state: State, hour: int, *, kept_up: bool = False) -> Pace:
+    """The pace of a state in a local hour (0 to 23); `kept_up`: see `kept_up_ticks`."""
     return _pace(
         stage=state.stage,
         traits=state.character.traits,
@@ -83,6 +97,7 @@ def pace_of(state: State, hour: int) -> Pace:
         lamp=state.lamp,
         tucked=state.tucked,
         playing=state.game is not None,
+        kept_up=kept_up,
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tokenling.engine import balance
-from tokenling.engine.body import asleep_minutes, awake_minutes, pace_of
+from tokenling.engine.body import asleep_minutes, awake_minutes, kept_up_ticks, pace_of
 from tokenling.engine.bounds import (
     CLOCK_SLACK_MS,
     GAP_TICKS_MAX,
@@ -177,11 +177,14 @@ def live_span(state: State, until: int) -> State:
         state = _entered_hour(state, first, local)
         until = first  # what a new hour changes is visible at its first minute: `due_ms` wants to see it
     last = min(until, _span_end(state, first, local))
+    kept_up = kept_up_ticks(state, first)
+    if kept_up > 0:
+        last = min(last, first + kept_up - 1)
     body = state.body
     meters = (
         body.fullness, body.energy, body.mood, body.hygiene, body.warmth, body.bond, state.disturbance,
     )  # fmt: skip
-    pace = pace_of(state, local // 60 % 24)
+    pace = pace_of(state, local // 60 % 24, kept_up=kept_up > 0)
     if state.asleep:
         meters, reached, flipped = asleep_minutes(meters, first, last, pace, state.pet_seed)
     else:
