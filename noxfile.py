@@ -22,6 +22,7 @@ LOCKED_GROUPS = {
     "lint": ["lint"],
     "types": ["types", "test"],
     "docs": ["docs"],
+    "exporters": ["exporters"],
     "train": ["train"],
     "coverage": ["test", "coverage"],
     "simulate": ["simulate"],
@@ -172,6 +173,13 @@ def startup_check(session: nox.Session) -> None:
     """A real server with the CPU-only ONNX Runtime that is asked for a GPU: `nox -s startup_check -- --out DIR`."""
     install_locked(session, "test")
     session.run("python", "-m", "tools.startup_check", *session.posargs)
+
+
+@nox.session(default=False)
+def exporters(session: nox.Session) -> None:
+    """Graphs that Optimum, torch.onnx and ONNX Runtime's quantiser write load, and write what Transformers writes."""
+    install_locked(session, "exporters")
+    session.run("pytest", "tests/exporters", *session.posargs)
 
 
 @nox.session(default=False)

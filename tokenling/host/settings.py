@@ -174,7 +174,7 @@ FEATURES = Setting(
 )
 NUMERICS = Setting(
     "NUMERICS",
-    "`exact` agrees with the browser (no QDQ fusion, no prepacking); `fast` uses fused kernels with int8 activations, "
+    "`exact` agrees with the browser (no QDQ fusion); `fast` uses fused kernels with int8 activations, "
     "whose turns cannot be proved elsewhere.",
     "exact",
     "`exact` or `fast`",
