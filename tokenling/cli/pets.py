@@ -14,7 +14,7 @@ from tokenling.cli.logs import set_up_logs
 from tokenling.cli.preview_state import DATABASE, default_state_dir
 from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.settings import DB, MODEL_DIR
-from tokenling.store import PetSummary, Store, StoreError, StoreRefused, open_store
+from tokenling.store import PetSummary, PrefixUnknown, Store, StoreError, StoreRefused, open_store
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ def backup(*, out: Path, database: Path | None) -> None:
     try:
         _in_store(database, lambda store: store.back_up(out.absolute()))
     except FileExistsError:
-        refuse(ExitCode.DATABASE, [f"{out}: found a file, expected a name that is free"])
+        refuse(ExitCode.SETTINGS, [f"{out}: found a file, expected a name that is free"])
     click.echo(f"backup: {out}")
 
 
@@ -152,5 +152,5 @@ def _in_store(database: Path | None, work: Callable[[Store], Awaitable[T]]) -> T
     except StoreRefused as refused:
         refuse(ExitCode.DATABASE, [str(refused)])
     if isinstance(result, StoreError):
-        refuse(ExitCode.DATABASE, [str(result)])
+        refuse(ExitCode.SETTINGS if isinstance(result, PrefixUnknown) else ExitCode.DATABASE, [str(result)])
     return result

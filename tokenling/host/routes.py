@@ -21,6 +21,7 @@ from tokenling.host.envelopes import Health, PetsPort, View
 from tokenling.host.errors import ApiError
 from tokenling.host.json_value import JsonValue
 from tokenling.host.keys import key_hash_of, same_secret
+from tokenling.host.query import wrong_parameter
 from tokenling.host.static_files import PAGE_POLICY, StaticFile
 from tokenling.host.waits import Waits
 
@@ -204,7 +205,8 @@ def owner_of(pet_id: str) -> bytes:
 
 def refuse_query() -> None:
     if request.query_string:
-        raise ApiError(400, "invalid_query", "This route takes no query.", parameter="")
+        parameter = wrong_parameter(request.query_string)
+        raise ApiError(400, "invalid_query", "This route takes no query.", parameter=parameter)
 
 
 def wait_seconds(query: bytes) -> int:
@@ -213,7 +215,8 @@ def wait_seconds(query: bytes) -> int:
         return 0
     name, _, value = query.partition(b"=")
     if name != b"wait" or b"&" in value:
-        raise ApiError(400, "invalid_query", "The only parameter here is `wait`, once.", parameter="")
+        parameter = wrong_parameter(query, known="wait")
+        raise ApiError(400, "invalid_query", "The only parameter here is `wait`, once.", parameter=parameter)
     if not (value.isdigit() and len(value) <= 2 and int(value) <= WAIT_S_MAX):
         expected = f"`wait` must be whole seconds from 0 to {WAIT_S_MAX}."
         raise ApiError(400, "invalid_query", expected, parameter="wait")
