@@ -1,6 +1,6 @@
 """The one entry point for maintainers: `nox` runs tests, lint and types; `nox -s preview` starts a pet's home.
 
-`nox -l` lists the sessions run by hand: docs, package, bench, train, lock.
+`nox -l` lists the sessions run by hand, each with a line of its own.
 """
 
 import hashlib
@@ -22,6 +22,7 @@ LOCKED_GROUPS = {
     "lint": ["lint"],
     "types": ["types", "test"],
     "docs": ["docs"],
+    "exporters": ["exporters"],
     "train": ["train"],
     "coverage": ["test", "coverage"],
     "simulate": ["simulate"],
@@ -59,6 +60,30 @@ def tests(session: nox.Session) -> None:
     install_locked(session, "test")
     install_node_modules(session)
     session.run("pytest", *session.posargs)
+
+
+@nox.session(default=False)
+def simulation(session: nox.Session) -> None:
+    """Two million steps of two pages, a host and all that can go wrong; the same command goes on after a break."""
+    install_locked(session, "test")
+    state = ROOT / "build" / "simulation.json"
+    state.parent.mkdir(exist_ok=True)
+    session.run("python", "tests/simulation/campaign.py", "--state", str(state), *session.posargs)
+
+
+@nox.session(default=False)
+def crash(session: nox.Session) -> None:
+    """300 kills at random moments and 100 on a disk that drops what was not synced, then 50,000 strange requests."""
+    install_locked(session, "test")
+    more = {"TOKENLING_TEST_KILLS": "300", "TOKENLING_TEST_DROPS": "100", "TOKENLING_TEST_REQUESTS": "50000"}
+    session.run("pytest", "tests/crash", "tests/fuzz", *session.posargs, env=more)
+
+
+@nox.session(default=False)
+def planted(session: nox.Session) -> None:
+    """Builds with a planted fault, each of which a named test must catch."""
+    install_locked(session, "test")
+    session.run("python", "tests/planted/planted_faults.py", *session.posargs)
 
 
 @nox.session
@@ -138,6 +163,20 @@ def bench(session: nox.Session) -> None:
     install_locked(session, "test")
     session.run("python", "-m", "tools.bench.engine")
     session.run("python", "-m", "tools.bench.reply", *session.posargs)
+
+
+@nox.session(default=False)
+def startup_check(session: nox.Session) -> None:
+    """A real server with the CPU-only ONNX Runtime that is asked for a GPU: `nox -s startup_check -- --out DIR`."""
+    install_locked(session, "test")
+    session.run("python", "-m", "tools.startup_check", *session.posargs)
+
+
+@nox.session(default=False)
+def exporters(session: nox.Session) -> None:
+    """Graphs that Optimum, torch.onnx and ONNX Runtime's quantiser write load, and write what Transformers writes."""
+    install_locked(session, "exporters")
+    session.run("pytest", "tests/exporters", *session.posargs)
 
 
 @nox.session(default=False)

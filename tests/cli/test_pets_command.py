@@ -1,5 +1,4 @@
 import json
-import stat
 import subprocess
 import sys
 
@@ -163,22 +162,3 @@ def test_a_brain_without_a_readable_manifest_is_refused(database, brain_dir, man
         path.write_bytes(manifest)
     done = call("rebrain", "--from", "sprout-0", "--to", "sprout-1", "--model-dir", brain_dir, "--db", database)
     assert done.exit_code == 3
-
-
-def test_a_backup_is_private_and_holds_the_pets_and_never_overwrites(database, tmp_path):
-    out = tmp_path / "copy.sqlite"
-    assert call("backup", out, "--db", database).exit_code == 0
-    assert stat.S_IMODE(out.stat().st_mode) == 0o600
-    assert loaded(out, record(1).pet_id) == record(1)
-    before = out.read_bytes()
-    again = call("backup", out, "--db", database)
-    assert (2, before) == (again.exit_code, out.read_bytes())
-
-
-def test_a_restored_database_has_every_pet_parked_beyond_its_old_epoch(database):
-    done = call("restored", "--db", database)
-    assert done.output.startswith("2 pets parked")
-    for number in (1, 2):
-        found = loaded(database, record(number).pet_id)
-        assert (Status.PARKED, None) == (found.status, found.device_id)
-        assert found.epoch >= 1 + 2**20

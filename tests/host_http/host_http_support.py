@@ -26,6 +26,7 @@ from tokenling.host.exchange import WireLimits
 from tokenling.host.http_app import create_app
 from tokenling.host.routes import HostFacts
 from tokenling.host.server import hypercorn_config, serve_http
+from tokenling.host.shell import Doors
 from tokenling.host.waits import Waits
 
 PET = "0b8f2c7e-4a55-4d21-9c3e-6f1b2a3c4d5e"
@@ -148,9 +149,12 @@ async def running(
     brain_dir: Path | None = None,
     enrol_code: str | None = None,
     waits: Waits | None = None,
+    doors: Doors | None = None,
+    free_bytes: Callable[[], int] | None = None,
 ) -> AsyncIterator[Running]:
     pets = pets or ScriptedPets()
-    waits = waits or Waits()
+    doors = doors or Doors(waits=waits or Waits())
+    waits = doors.waits
     app = create_app(
         pets,
         facts=FACTS,
@@ -160,13 +164,15 @@ async def running(
         brain_dir=brain_dir,
         enrol_code=enrol_code,
         limits=limits,
-        waits=waits,
+        doors=doors,
+        free_bytes=free_bytes,
     )
     stop, stopped = trio.Event(), trio.Event()
 
     async def serve(*, task_status: trio.TaskStatus[list[str]]) -> None:
         config = hypercorn_config("127.0.0.1:0", keep_alive_s=keep_alive_s)
-        await serve_http(app, config, stop=stop, limits=transport, task_status=task_status)
+        told = doors.note_connections
+        await serve_http(app, config, stop=stop, limits=transport, on_connections=told, task_status=task_status)
         stopped.set()
 
     async with trio.open_nursery() as nursery:

@@ -10,9 +10,11 @@ from tokenling.host.connection import ConnectionLimits
 from tokenling.host.errors import CODES, ApiError
 from tokenling.host.exchange import WireLimits
 from tokenling.host.http_app import API_ROUTES, create_app
-from tokenling.host.routes import WAIT_S_MAX
-from tokenling.host.server import HEAD_BYTES_MAX, KEEP_ALIVE_S
-from tokenling.host.shell import BODY_BYTES_MAX, SAVE_BODY_BYTES_MAX, UPLOADS_MAX
+from tokenling.host.in_flight import IN_FLIGHT_MAX, IN_FLIGHT_PER_CLIENT_MAX, PLACE_S
+from tokenling.host.polls import WAIT_S_MAX
+from tokenling.host.rates import LIMITS
+from tokenling.host.server import KEEP_ALIVE_S
+from tokenling.host.shell import BODY_BYTES_MAX, HEAD_BYTES_MAX, SAVE_BODY_BYTES_MAX, UPLOADS_MAX
 from tokenling.host.strict_json import JSON_DEPTH_MAX, REASONS
 from tokenling.host.waits import WAITS_MAX, WAITS_PER_PET_MAX
 
@@ -48,6 +50,13 @@ def test_the_bounds_are_the_documented_ones() -> None:
         "`wait`": f"{WAIT_S_MAX} s",
         "Bodies above 64 KiB (or of an untold length) at once": f"{UPLOADS_MAX}",
         "Long-polls parked": f"{WAITS_PER_PET_MAX} a pet, {WAITS_MAX:,} in all",
+        "Requests under way (long-polls apart)": (
+            f"{IN_FLIGHT_MAX}, more wait up to {PLACE_S:.0f} s; "
+            f"of one client that no pet knows {IN_FLIGHT_PER_CLIENT_MAX}"
+        ),
+        "Requests of one pet whose key has opened it": f"{LIMITS.pet.per_s:.0f} a second, {LIMITS.pet.burst} at once",
+        "Any other requests of one client": f"{LIMITS.client.per_s:.0f} a second, {LIMITS.client.burst} at once",
+        "Pets and clients that are told apart": f"{LIMITS.buckets_max:,} each; further ones share one limit",
         "Connections": f"{transport.connections_max:,}, or fewer where the process may open fewer files",
         "Idle connection": f"{KEEP_ALIVE_S} s",
         "One send of 64 KiB": f"{transport.send_s:.0f} s",

@@ -61,7 +61,7 @@ async def test_a_fault_is_logged_by_its_type_and_frames() -> None:
             await http.get(f"/api/pets/{PET}")
     [fault] = [entry for entry in logs if entry["event"] == "fault"]
     assert fault["faults"] == ["ValueError"]
-    assert any(frame.startswith("tokenling.host.routes:") and frame.endswith(" view") for frame in fault["frames"])
+    assert any(frame.startswith("tokenling.host.polls:") and frame.endswith(" _view") for frame in fault["frames"])
 
 
 async def test_a_request_is_one_log_line_without_ids_keys_or_words() -> None:

@@ -57,6 +57,12 @@ NOT_HTTP: dict[str, tuple[bytes, int, bytes]] = {
     "a space in a header's name": (b"GET / HTTP/1.1\r\nHost: a\r\nA b: c\r\n\r\n", 400, b"bad_request"),
     "a folded header": (b"GET / HTTP/1.1\r\n Host: a\r\n\r\n", 400, b"bad_request"),
     "a NUL in a header": (b"GET / HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n", 400, b"bad_request"),
+    "a large header that comes in one piece": (
+        b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: " + b"x" * 16_400 + b"\r\n\r\n", 431, b"head_too_large",
+    ),
+    "a doubled slash in front": (
+        b"GET //api/pets HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 404, b"unknown_route",
+    ),
     "a huge header": (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 200_000 + b"\r\n\r\n", 431, b"head_too_large"),
     "many headers": (
         b"GET / HTTP/1.1\r\nHost: a\r\n" + b"".join(b"X%d: y\r\n" % n for n in range(9000)), 431, b"head_too_large",
@@ -82,17 +88,31 @@ async def test_what_is_not_our_http_gets_a_readable_problem_and_is_closed(
     assert host.pets.calls == []
 
 
-async def test_an_upgrade_to_http2_or_websocket_is_not_taken() -> None:
+WEBSOCKETS = {
+    "as a browser asks": b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n",
+    "without a key": b"Sec-WebSocket-Version: 13\r\n",
+    "of an old version": b"Sec-WebSocket-Version: 7\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n",
+    "with nothing but the word": b"",
+}
+
+
+@pytest.mark.parametrize("path", ["/", "/api/health", f"/api/pets/{PET}", "/nowhere"])
+@pytest.mark.parametrize("rest", WEBSOCKETS.values(), ids=WEBSOCKETS.keys())
+async def test_whoever_asks_for_a_websocket_gets_a_problem(rest: bytes, path: str) -> None:
+    head = f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n".encode()
+    async with running(transport=SHORT) as host, await host.connect() as stream:
+        await stream.send_all(head + rest + b"\r\n")
+        status, body = await read_answer(stream)
+        assert await is_alive(host)
+    assert (status, b"There are no websockets here" in body) == (400, True)
+
+
+async def test_an_upgrade_to_http2_is_ignored() -> None:
     upgrade = b"GET /api/health HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings, close\r\n"
     async with running(transport=SHORT) as host:
         http2 = await host.raw(upgrade + b"Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n")
-        websocket = await host.raw(
-            upgrade + b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-            b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
-        )  # fmt: skip
         assert await is_alive(host)
     assert status_of(http2) == 200
-    assert status_of(websocket) == 403
 
 
 async def test_http_1_0_is_answered_and_closed() -> None:

@@ -119,7 +119,7 @@ async def test_parking_fences_a_prepared_pet(tmp_path: Path) -> None:
         await owner.prepare(save)
         await owner.park()
         error = await refused("stale_epoch", owner.activate(save))
-        assert {"epoch": 2} == dict(error.fields)
+        assert {"epoch": 2, "petStatus": "parked"} == dict(error.fields)
 
 
 async def test_only_the_destination_device_resumes_unless_it_takes_over(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ async def test_a_command_of_an_older_epoch_is_stale_and_told_the_current_one(tmp
         await owner.activate(new_save(house.wall))
         owner.epoch = 1
         error = await refused("stale_epoch", owner.say("hi"))
-        assert {"epoch": 2} == dict(error.fields)
+        assert {"epoch": 2, "petStatus": "active"} == dict(error.fields)
 
 
 @pytest.mark.parametrize("status", ["prepared", "parked"])

@@ -356,6 +356,9 @@ def test_a_restore_parks_beyond_every_epoch_that_may_have_been_lost(state: State
     again = decided(record, Restore()).record
     assert again is not None
     assert (seconds + RESTORE_EPOCH_STEP,) * 2 == (again.epoch, again.revision)
+    older = decided(held_in(state), Restore(floor=again.epoch)).record
+    assert older is not None
+    assert (again.epoch + 1,) * 2 == (older.epoch, older.revision), "an older backup put in place of a younger one"
 
 
 def test_the_digest_is_a_hash_of_the_id_and_not_the_id() -> None:

@@ -350,6 +350,72 @@ async def cancel_within(lane: Lane, plan: DecodePlan, seconds: float) -> bool:
     return scope.cancelled_caught
 
 
+CANCEL_MS_MAX = 100
+
+
+async def lags_ms(lane: Lane, plan: DecodePlan, started: Callable[[], object], tries: int) -> list[float]:
+    """How long a lane takes to come back from a cancel that falls as soon as `started` answers true."""
+    lags = []
+    for _ in range(tries):
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(lane.generate, plan)
+                while not started():  # noqa: ASYNC110 - the thread in ONNX Runtime tells nobody where it is
+                    await trio.sleep(0.001)
+                began = trio.current_time()
+                scope.cancel()
+        assert scope.cancelled_caught
+        lags.append((trio.current_time() - began) * 1000)
+    return lags
+
+
+class Watched:
+    """An ORT session that counts the runs it was asked for."""
+
+    def __init__(self, inner: object) -> None:
+        self.inner = inner
+        self.begun = 0
+
+    def run_with_ortvaluevector(self, *arguments: object) -> None:
+        self.begun += 1
+        self.inner.run_with_ortvaluevector(*arguments)  # type: ignore[attr-defined]
+
+
+def watched(brain: Brain) -> tuple[Lane, Watched]:
+    session = Watched(brain.ort_session)
+    return open_lane(replace(brain, ort_session=session)), session
+
+
+async def test_a_cancel_inside_a_long_prefill_comes_back_within_a_tenth_of_a_second(tmp_path: Path) -> None:
+    """The one step that runs is stopped between its nodes, long before its end."""
+    shape = tiny_brain.Shape(positions=1024)
+    lane, session = watched(open_brain(tiny_brain.make_brain(tmp_path, shape, precisions=("fp32",)), precision="fp32"))
+    plan = DecodePlan((300,) * 1000, 2, GREEDY, (), ignore_eos=True)
+    whole_ms = statistics.median([(await lane.generate(plan)).prefill_ms for _ in range(3)])
+    seen = session.begun
+
+    def in_prefill() -> bool:
+        nonlocal seen
+        if session.begun == seen:
+            return False
+        seen = session.begun
+        return True
+
+    lags = await lags_ms(lane, plan, in_prefill, 5)
+    assert statistics.median(lags) < CANCEL_MS_MAX
+    assert min(lags) < whole_ms
+    assert session.begun == seen  # no step began behind a cancel
+
+
+async def test_a_cancel_amid_decoding_comes_back_within_a_tenth_of_a_second(brain: Brain) -> None:
+    lane, session = watched(brain)
+    lags = []
+    for _ in range(5):
+        start = session.begun
+        lags += await lags_ms(lane, greedy_plan(brain, 400), lambda start=start: session.begun >= start + 20, 1)
+    assert statistics.median(lags) < CANCEL_MS_MAX
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 async def test_hundreds_of_cancels_at_random_points_leave_nothing_behind(brain: Brain, lane: Lane) -> None:
     """No thread, no memory, no trace in the next turn's tokens; and a cancel is quick."""

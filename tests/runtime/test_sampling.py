@@ -175,3 +175,20 @@ def test_a_near_tie_is_a_draw_at_an_edge() -> None:
     at = [draw64(0, step) / 2**64 for step in near]
     assert all(abs(place - 0.5) < 6e-4 for place in at)
     assert 5 < len(near) < 40  # 2e-3 * 0.25 on both sides of the middle, of 20,000: 20
+
+
+@pytest.mark.parametrize("size", [1001, 49_152])
+@pytest.mark.parametrize("top_k", [1, 2, 40, 1000])
+def test_the_top_of_a_large_vocabulary_is_that_of_sorting_it(size: int, top_k: int) -> None:
+    rng = np.random.default_rng(size + top_k)
+    rows = {
+        "spread": rng.normal(size=size),
+        "full of ties": rng.integers(0, 5, size=size),
+        "nearly all illegal": np.where(rng.random(size) < 0.001, rng.normal(size=size), -np.inf),
+        "all the same": np.zeros(size),
+        "the best last": np.arange(size),
+    }
+    for row in rows.values():
+        logits = row.astype(np.float32)
+        expected = np.argsort(-logits, kind="stable")[:top_k]
+        assert expected.tolist() == top_ids(logits, top_k).tolist()

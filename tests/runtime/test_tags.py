@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokenling.runtime import DecodePlan, GenerationRefused, Sampling
-from tokenling.runtime.tags import NEVER, OUTSIDE, TokenIndex, make_mask, parse_tag, utf8_owed
+from tokenling.runtime.tags import MASKS_MAX, NEVER, OUTSIDE, WALKS_MAX, TokenIndex, make_mask, parse_tag, utf8_owed
 from tokenling.runtime.tokenizer import TokenTable
 from tokenling.runtime.writer import Writer
 
@@ -224,3 +224,31 @@ def test_too_many_tags_are_refused() -> None:
     with pytest.raises(GenerationRefused) as refusal:
         make_mask(INDEX, [f"[t{n}]" for n in range(513)], {})
     assert refusal.value.code == "tags_too_many"
+
+
+def test_a_mask_kept_from_turn_to_turn_answers_as_a_new_one() -> None:
+    index = TokenIndex(table_of())
+    insertions = {"[look]": 3}
+    kept = make_mask(index, TAGS, insertions)
+    kept.legal(OUTSIDE, 9)
+    assert kept is make_mask(index, TAGS, insertions)
+    assert kept is not make_mask(index, TAGS, {"[look]": 4})  # a longer answer costs more of the budget
+    state = kept.walk(OUTSIDE, 2 + 1 + ord("[")).state
+    for room in (0, 1, 2, 5, 40, NEVER - 1):
+        fresh = make_mask(TokenIndex(table_of()), TAGS, insertions)
+        for where in (OUTSIDE, state):
+            assert np.array_equal(fresh.costs(where) <= room, kept.legal(where, room))
+
+
+def test_what_a_lane_keeps_of_masks_is_bounded() -> None:
+    index = TokenIndex(table_of())
+    first = make_mask(index, ("[eat]",), {})
+    for turn in range(MASKS_MAX + 5):
+        make_mask(index, (f"[tag {turn}]",), {})
+        make_mask(index, ("[eat]",), {})  # wanted again and again: it stays
+    assert MASKS_MAX == len(index.masks)
+    assert first is make_mask(index, ("[eat]",), {})
+    for token in range(index.size):
+        for points in range(1, 40):
+            first.walk(((0, 4, points, None),), token)
+    assert len(first._walks) <= WALKS_MAX

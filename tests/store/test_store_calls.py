@@ -303,6 +303,9 @@ async def test_after_a_restore_every_pet_is_parked_and_every_old_executor_fenced
     with pytest.raises(Refused, match="stale_epoch"):
         await happen(store, 1, Live(active.epoch, active.revision, b"{}"))
     assert await receipt_of(store, "adopt") is None
+    assert await store.highest() == NOW_MS // 1000
+    assert await store.park_restored(NOW_MS, floor=10**12) == 2
+    assert await store.highest() == 10**12 + 1
 
 
 async def test_rebrain_rewrites_hosted_pets_in_one_step_and_keeps_a_private_backup(store: Store, path: Path) -> None:

@@ -7,8 +7,8 @@ import tokenling.store
 from tokenling.store.errors import FailureCode, failure_of
 
 NAMES = """
-Counts FailureCode OpenCode PetSummary PrefixUnknown Rebrained ReplacedSave StaleWrite Statistics Store StoreError
-StoreFailed StoreRefused open_store
+Checked Counts FailureCode OpenCode PetSummary PrefixUnknown Rebrained ReplacedSave Restored StaleWrite Statistics Store
+StoreError StoreFailed StoreRefused back_up_beside check_file open_store restore
 """
 
 

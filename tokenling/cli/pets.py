@@ -1,6 +1,5 @@
 """`tokenling pets`: what an operator may see and do with the pets of a database whose host is stopped."""
 
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -10,25 +9,16 @@ import trio
 
 from tokenling.cli.brain_files import shipped_brain_dir, succession_of
 from tokenling.cli.console import refuse
+from tokenling.cli.database import database_option, existing_database, now_ms
 from tokenling.cli.logs import set_up_logs
-from tokenling.cli.preview_state import DATABASE, default_state_dir
 from tokenling.host.exits import ExitCode, HostRefused
-from tokenling.host.settings import DB, MODEL_DIR
+from tokenling.host.settings import MODEL_DIR
 from tokenling.store import PetSummary, PrefixUnknown, Store, StoreError, StoreRefused, open_store
 
 T = TypeVar("T")
 
 DIGEST_SHOWN = 16
 """Characters of a digest in the list: enough to tell a million pets apart."""
-
-database_option = click.option(
-    "--db",
-    "database",
-    type=click.Path(path_type=Path, dir_okay=False),
-    envvar=DB.variable,
-    show_envvar=True,
-    help="The database; without it, the preview's.",
-)
 
 
 @click.group()
@@ -41,11 +31,11 @@ def pets() -> None:
 @database_option
 def list_pets(*, database: Path | None) -> None:
     """One line for each pet: digest, status, age in days, days since it changed, size of its save."""
-    now_ms = _now_ms()
+    now = now_ms()
     found = _in_store(database, lambda store: store.list_pets())
     click.echo(f"{'digest':{DIGEST_SHOWN}}  {'status':11}  {'age':>8}  {'changed':>8}  {'save':>9}")
     for pet in found:
-        click.echo(pet_line(pet, now_ms))
+        click.echo(pet_line(pet, now))
 
 
 @pets.command()
@@ -76,36 +66,11 @@ def rebrain(*, old: str, new: str, model_dir: Path | None, database: Path | None
     _check_succession(model_dir or shipped_brain_dir(), old, new)
     from tokenling.host.rebrain import Rewriter, RewriteRefused
 
-    now_ms = _now_ms()
     try:
-        done = _in_store(database, lambda store: store.rebrain(old, new, Rewriter(new), now_ms=now_ms))
+        done = _in_store(database, lambda store: store.rebrain(old, new, Rewriter(new), now_ms=now_ms()))
     except RewriteRefused as refused:
         refuse(ExitCode.DATABASE, [str(refused)])
     click.echo(f"{done.pets} pets moved from {old} to {new}; backup: {done.backup}")
-
-
-@pets.command()
-@click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
-@database_option
-def backup(*, out: Path, database: Path | None) -> None:
-    """Write a private copy of the database to OUT, which must not exist yet."""
-    try:
-        _in_store(database, lambda store: store.back_up(out.absolute()))
-    except FileExistsError:
-        refuse(ExitCode.SETTINGS, [f"{out}: found a file, expected a name that is free"])
-    click.echo(f"backup: {out}")
-
-
-@pets.command()
-@database_option
-def restored(*, database: Path | None) -> None:
-    """Park every pet after a backup was put in place, so that no older life goes on beside a newer one.
-
-    Each pet gets an epoch beyond any that the lost database can have reached. Its owner's page takes it home.
-    """
-    now_ms = _now_ms()
-    parked = _in_store(database, lambda store: store.park_restored(now_ms))
-    click.echo(f"{parked} pets parked; start the host and let their owners fetch them")
 
 
 def _check_succession(directory: Path, old: str, new: str) -> None:
@@ -120,9 +85,9 @@ def _check_succession(directory: Path, old: str, new: str) -> None:
         refuse(ExitCode.BRAIN, [f"brain {new} succeeds {named}: found --from {old}, expected one of these"])
 
 
-def pet_line(pet: PetSummary, now_ms: int) -> str:
+def pet_line(pet: PetSummary, at_ms: int) -> str:
     """A pet as its operator may see it."""
-    age, changed = _days(now_ms - pet.prepared_at_ms), _days(now_ms - pet.changed_at_ms)
+    age, changed = _days(at_ms - pet.prepared_at_ms), _days(at_ms - pet.changed_at_ms)
     return f"{pet.pet_digest[:DIGEST_SHOWN]}  {pet.status:11}  {age:>8}  {changed:>8}  {pet.save_bytes:>9}"
 
 
@@ -130,18 +95,12 @@ def _days(elapsed_ms: int) -> str:
     return f"{max(elapsed_ms, 0) / 86_400_000:.1f} d"
 
 
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
 def _in_store(database: Path | None, work: Callable[[Store], Awaitable[T]]) -> T:
     """The result of `work` on the database, which no host may hold; ends the process when it cannot be opened."""
-    path = (database or default_state_dir() / DATABASE).absolute()
-    if not path.is_file():
-        refuse(ExitCode.DATABASE, [f"{path}: found no database, expected one; name it with --db or {DB.variable}"])
+    path = existing_database(database)
 
     async def run() -> T | StoreError:
-        async with open_store(path, now_ms=_now_ms()) as store:
+        async with open_store(path, now_ms=now_ms()) as store:
             try:
                 return await work(store)
             except StoreError as error:  # as a value: raised through the store's nursery it would become a group

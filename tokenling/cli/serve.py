@@ -38,7 +38,9 @@ def run_serve(loader: BrainLoader, *, check: bool, print_config: bool, log_level
     tell(found.remarks)
     if print_config and not check:
         return
-    plan = HostPlan(found.settings, loader, announce=announce, web_root=WEB_ROOT, check=check)
+    plan = HostPlan(
+        found.settings, loader, announce=announce, web_root=WEB_ROOT, check=check, announce_metrics=announce_metrics
+    )
     run_plan(plan, log_level=log_level)
 
 
@@ -59,3 +61,8 @@ def announce(address: Address | None, brain: HostBrain) -> None:
         click.echo(f"check passed: brain {brain.brain_id} is warm")
     else:
         click.echo(f"listening on http://{address} with brain {brain.brain_id}")
+
+
+def announce_metrics(address: Address) -> None:
+    """Say where the metrics are."""
+    click.echo(f"metrics on http://{address}/metrics")

@@ -6,14 +6,18 @@ bytes unread resets the connection before the client has read the answer), probl
 HTTP/2 in clear text, a bound on connections, and a forced end for those that do not go by themselves.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import h11
 import structlog
 import trio
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
-from hypercorn.protocol.h11 import H11Protocol
+from hypercorn.protocol.events import Request
+from hypercorn.protocol.h11 import STREAM_ID, H11Protocol
+from hypercorn.protocol.http_stream import HTTPStream
 from hypercorn.trio.task_group import TaskGroup
 from hypercorn.trio.worker_context import TrioSingleTask, WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState
@@ -22,6 +26,8 @@ from hypercorn.utils import parse_socket_addr
 from tokenling.host.answers import problem_answer
 from tokenling.host.errors import ApiError
 from tokenling.host.faults import describe_fault
+
+H11Sendable: TypeAlias = h11.Response | h11.InformationalResponse | h11.Data | h11.EndOfMessage
 
 RECEIVE_BYTES_MAX = 65_536
 TELL_S = 1.0
@@ -46,23 +52,32 @@ class ConnectionLimits:
 class Connections:
     """All connections of one server: starts, counts and, in the end, closes them."""
 
-    def __init__(self, app: AppWrapper, config: Config, limits: ConnectionLimits) -> None:
+    def __init__(
+        self,
+        app: AppWrapper,
+        config: Config,
+        limits: ConnectionLimits,
+        on_change: Callable[[int], None] | None = None,
+    ) -> None:
         self.app = app
         self.config = config
         self.limits = limits
         self.context = WorkerContext(None)
         self._open: set[Connection] = set()
         self._one_gone = trio.Event()
+        self._on_change = on_change or (lambda _open: None)
 
     async def serve(self, stream: trio.SocketStream) -> None:
         if len(self._open) >= self.limits.connections_max:
             return await trio.aclose_forcefully(stream)
         connection = Connection(self, stream)
         self._open.add(connection)
+        self._on_change(len(self._open))
         try:
             await connection.run()
         finally:
             self._open.remove(connection)
+            self._on_change(len(self._open))
             self._one_gone.set()
         return None
 
@@ -155,7 +170,10 @@ class Connection:
             await self._close_gently()
             await self._tell_closed()
         elif isinstance(event, Updated) and not self._closing:
-            if event.idle:
+            if event.idle and self._owner.context.terminated.is_set():
+                self._closing = True
+                self._reading.cancel()
+            elif event.idle:
                 await self._idle.restart(self._group, self._close_when_idle)
             else:
                 await self._idle.stop()
@@ -198,7 +216,9 @@ class Connection:
 
 
 class Http1(H11Protocol):
-    """Hypercorn's HTTP/1.1 without its way up to HTTP/2, and with a body in its answer to what is not HTTP."""
+    """Hypercorn's HTTP/1.1 without its ways up to HTTP/2 and websockets, its answer to what is not HTTP with a body."""
+
+    _unsent = b""
 
     @property
     def has_read_all(self) -> bool:
@@ -208,6 +228,35 @@ class Http1(H11Protocol):
 
     async def _check_protocol(self, event: h11.Request) -> None:
         """An `Upgrade: h2c` is ignored, as RFC 9110 allows: one protocol is one surface."""
+
+    async def _send_h11_event(self, event: H11Sendable) -> None:
+        """The head waits for what follows it, so that a short answer is one packet and one system call, not three."""
+        try:
+            self._unsent += self.connection.send(event) or b""
+        except h11.LocalProtocolError:
+            if self.connection.their_state != h11.ERROR:
+                raise
+        if self._unsent and not isinstance(event, h11.Response):
+            data, self._unsent = self._unsent, b""
+            await self.send(RawData(data=data))
+
+    async def _create_stream(self, request: h11.Request) -> None:
+        """An `Upgrade: websocket` makes no websocket either, however well or badly it is put: the shell refuses it."""
+        self.stream = HTTPStream(
+            self.app, self.config, self.context, self.task_group, self.ssl, self.client, self.server, self.stream_send,
+            STREAM_ID,
+        )  # fmt: skip
+        await self.stream.handle(
+            Request(
+                stream_id=STREAM_ID,
+                headers=list(request.headers),
+                http_version=request.http_version.decode(),
+                method=request.method.decode("ascii").upper(),
+                raw_path=request.target,
+                state=self.connection_state,
+            )
+        )
+        self.keep_alive_requests += 1
 
     async def _send_error_response(self, status_code: int) -> None:
         answer = problem_answer(_not_http(status_code))

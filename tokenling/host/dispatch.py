@@ -18,6 +18,7 @@ import trio
 from tokenling.engine import State, Turn
 from tokenling.host import dispatch_rules as rules
 from tokenling.host.dispatch_faults import RulesFailed, error_of
+from tokenling.host.envelopes import View
 from tokenling.host.executor_queue import Job
 from tokenling.protocol import (
     KEY_HASH_BYTES,
@@ -35,6 +36,9 @@ WARM_MAX = 64
 """Active pets whose records and states stay in memory: the default number of pets; 50 KB of save each as a rule."""
 NO_KEY_HASH = bytes(KEY_HASH_BYTES)
 """Stands in for the key hash of a pet that is not there, so that telling it costs the same comparison."""
+
+VIEW_SHARED_MS = 250
+"""For this long polls that wake together get the same view, `serverTime` included: the save is made once for them."""
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -58,6 +62,20 @@ class Retry(NamedTuple):
     at_ms: int
 
 
+class Seen(NamedTuple):
+    """A view that was made just now: polls that wake together share it."""
+
+    record: Record
+    thinking: bool
+    at_ms: int
+    view: View
+
+    def still_shows(self, record: Record, thinking: bool, now_ms: int) -> bool:
+        """Whether the pet's state is the same, and the time nearly."""
+        recent = 0 <= now_ms - self.at_ms <= VIEW_SHARED_MS
+        return recent and self.record is record and self.thinking == thinking
+
+
 class Resident:
     """One pet as this process knows it. Whoever changes anything here holds `lock`.
 
@@ -76,6 +94,7 @@ class Resident:
         self.retry: Retry | None = None
         self.waiting_since: dict[str, float] = {}
         self.changed = trio.Event()
+        self.seen: Seen | None = None
 
     @property
     def thinking(self) -> bool:
@@ -134,22 +153,26 @@ class Dispatch:
             self._let_go(pet)
 
     def _let_go(self, pet: Resident) -> None:
+        if pet.visitors == 0:
+            pet.seen = None
         if pet.visitors == 0 and pet.record is None and pet.failures == 0:
             self._residents.pop(pet.pet_id, None)
 
     async def known(self, pet_id: str, key_hash: bytes) -> Record | None:
         """The record if the key is its own, else None.
 
-        A pet that is not there and a key that does not fit take the same path: one lookup in the store and one
-        comparison in constant time, on top of the hash.
+        A pet that is not there and a key that does not fit take the same path, whatever is in memory: one lookup of a
+        key hash in the store and one comparison in constant time, on top of the hash of the key.
         """
         pet = self._residents.get(pet_id)
-        if pet is not None and pet.record is not None and hmac.compare_digest(pet.record.key_hash, key_hash):
-            return pet.record
-        held = await self._store.load(pet_id)
-        record = held if isinstance(held, Record) else None
-        fits = hmac.compare_digest(NO_KEY_HASH if record is None else record.key_hash, key_hash)
-        return record if fits else None
+        warm = None if pet is None else pet.record
+        if warm is not None and hmac.compare_digest(warm.key_hash, key_hash):
+            return warm
+        found = await self._store.key_hash(pet_id)
+        if warm is None and hmac.compare_digest(found or NO_KEY_HASH, key_hash):
+            held = await self._store.load(pet_id)
+            return held if isinstance(held, Record) and held.key_hash == key_hash else None
+        return None
 
     async def load(self, pet: Resident) -> Held:
         """What is committed of the pet, from memory if it is warm."""

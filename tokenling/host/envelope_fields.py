@@ -16,9 +16,13 @@ FIELD_NAME_SHOWN_MAX = 64
 ENROL_CODE_MAX = 256
 """Code points of an enrol code (a guess)."""
 
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_RANDOM_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-_SHA256_HEX = re.compile(r"[0-9a-f]{64}")
+UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+RANDOM_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+SHA256_HEX = r"[0-9a-f]{64}"
+
+_UUID = re.compile(UUID)
+_RANDOM_UUID = re.compile(RANDOM_UUID)
+_SHA256_HEX = re.compile(SHA256_HEX)
 
 
 @dataclass(frozen=True, slots=True)

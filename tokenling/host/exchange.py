@@ -13,6 +13,7 @@ Three cures for what Hypercorn and Quart-Trio do by themselves, each measured:
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import trio
 from hypercorn.typing import (
@@ -34,6 +35,8 @@ PIECE_BYTES = 65_536
 
 CHUNKED_LENGTH = 2**62
 """Stands for a length that is not told: more than any other."""
+T = TypeVar("T")
+
 BODILESS = (204, 304)
 BODY_HEADERS = (b"content-length", b"content-type")
 """What Quart sends along with an empty body and these statuses do not have."""
@@ -95,6 +98,23 @@ class Exchange:
         except trio.TooSlowError:
             raise ApiError(408, "body_timeout", "The body did not arrive in time.") from None
 
+    async def unless_gone(self, work: Callable[[], Awaitable[T]]) -> T:
+        """What `work` gives back. When the client goes away first, it is cancelled: raises `ClientGoneError` then."""
+        assert self._body_ended, "what is received from here on is the end of the connection"
+        done: list[T] = []
+        async with trio.open_nursery() as nursery:
+
+            async def watch() -> None:
+                await self._receive()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(watch)
+            done.append(await work())
+            nursery.cancel_scope.cancel()
+        if not done:
+            raise ClientGoneError
+        return done[0]
+
     def replay(self, body: bytes) -> Callable[[], Awaitable[ASGIReceiveEvent]]:
         """A `receive` for the application: the whole body at once, then whatever the connection says."""
         pending: list[HTTPRequestEvent] = [{"type": "http.request", "body": body, "more_body": False}]
@@ -142,9 +162,10 @@ class Exchange:
         await self._send(event)
 
     async def _send_body(self, body: bytes, *, more: bool) -> None:
-        while len(body) > PIECE_BYTES:
-            await self._send_piece(body[:PIECE_BYTES], more=True)
-            body = body[PIECE_BYTES:]
+        last = max(0, (len(body) - 1) // PIECE_BYTES * PIECE_BYTES)
+        for start in range(0, last, PIECE_BYTES):
+            await self._send_piece(body[start : start + PIECE_BYTES], more=True)
+        body = body[last:]
         if more:
             return await self._send_piece(body, more=True)
         with trio.move_on_after(self._limits.send_s) as scope:

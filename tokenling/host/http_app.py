@@ -8,14 +8,15 @@ from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
 
 from tokenling.host.answers import Answer, problem_answer
+from tokenling.host.condition import Condition
 from tokenling.host.envelopes import PetsPort
 from tokenling.host.errors import ApiError
 from tokenling.host.exchange import WireLimits
 from tokenling.host.json_value import JsonValue
+from tokenling.host.polls import Polls
 from tokenling.host.routes import Api, Files, HostFacts, Newborns
-from tokenling.host.shell import SAVE_BODY_BYTES_MAX, Shell
+from tokenling.host.shell import SAVE_BODY_BYTES_MAX, Doors, Shell
 from tokenling.host.static_files import StaticFile, brain_files, page_files
-from tokenling.host.waits import Waits
 
 API_ROUTES: Mapping[tuple[str, str], str] = {
     ("GET", "/api/health"): "health",
@@ -44,24 +45,33 @@ def create_app(
     enrol_code: str | None = None,
     newborn: Callable[[JsonValue], bytes] | None = None,
     limits: WireLimits | None = None,
-    waits: Waits | None = None,
+    doors: Doors | None = None,
+    free_bytes: Callable[[], int] | None = None,
 ) -> Shell:
     """The application to hand to `serve_http`. Origins are exact (`https://app.example`); None allows every host name.
+    `free_bytes` tells what is left of the database's disk, for health.
 
     Raises `WebFilesError` when the page cannot be served. Reads and hashes the page's and the brain's files: call it
     before the listener opens.
     """
-    waits = waits or Waits()
+    doors = doors or Doors()
     files: dict[str, StaticFile] = {}
     if web_root is not None:
         files |= page_files(web_root)
     if brain_dir is not None:
         files |= brain_files(brain_dir, facts.release)
-    quart = _quart(Api(pets, waits, facts, enrol_code), Files(files))
+    polls = Polls(pets, doors.waits)
+    condition = Condition(pets, doors.waits, free_bytes=free_bytes)
+    quart = _quart(Api(pets, polls, facts, enrol_code=enrol_code, condition=condition), Files(files))
     if newborn is not None:
         quart.add_url_rule(NEWBORN_ROUTE, endpoint="newborn", view_func=Newborns(newborn).make, methods=["POST"])
     return Shell(
-        quart, waits, allowed_origins=allowed_origins, allowed_hosts=allowed_hosts, limits=limits or WireLimits()
+        quart,
+        doors,
+        polls=polls,
+        allowed_origins=allowed_origins,
+        allowed_hosts=allowed_hosts,
+        limits=limits or WireLimits(),
     )
 
 

@@ -15,13 +15,16 @@ from tokenling.host.errors import ApiError
 _BEARER = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] ([A-Za-z0-9_-]{43})")
 
 
-def key_hash_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """SHA-256 over the 32 bytes of the request's key. Raises `ApiError` 401, the same for every fault."""
+def key_hash_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes | None:
+    """SHA-256 over the 32 bytes of the request's key, or None where there is not exactly one, well-formed."""
     values = [value for name, value in headers if name == b"authorization"]
     key = _decoded(values[0]) if len(values) == 1 else None
-    if key is None:
-        raise ApiError(401, "unauthorized", "Send exactly one header: Authorization: Bearer and the pet's access key.")
-    return hashlib.sha256(key).digest()
+    return None if key is None else hashlib.sha256(key).digest()
+
+
+def unauthorized() -> ApiError:
+    """The same for every fault of the header."""
+    return ApiError(401, "unauthorized", "Send exactly one header: Authorization: Bearer and the pet's access key.")
 
 
 def same_secret(left: str, right: str) -> bool:

@@ -20,7 +20,7 @@ from tokenling.engine import Command, JsonValue, State
 from tokenling.host import dispatch_rules as rules
 from tokenling.host import pets_answers as answers
 from tokenling.host import pets_refusals as refusals
-from tokenling.host.dispatch import WARM_MAX, Dispatch, Resident
+from tokenling.host.dispatch import WARM_MAX, Dispatch, Resident, Seen
 from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, RulesFailed, UnfitName, checked_clock
 from tokenling.host.dispatch_rules import Glimpse
 from tokenling.host.envelopes import Envelope, Health, KeyChange, Prepared, TransferRequest, View
@@ -232,6 +232,8 @@ class Pets:
     async def _seen(self, pet: Resident, key_hash: bytes) -> View:
         async with pet.lock:
             record, now = await self._held(pet, key_hash), self._now_ms()
+            if pet.seen is not None and pet.seen.still_shows(record, pet.thinking, now):
+                return pet.seen.view
             glimpse = Glimpse(record.save, (), None)
             if record.status is Status.ACTIVE:
                 try:
@@ -239,7 +241,9 @@ class Pets:
                 except RulesFailed as fault:
                     record = await self._stop(pet, record, fault)
             body = answers.view_body(record, glimpse, thinking=pet.thinking, server_time_ms=now)
-            return View(body, answers.etag_of(record, pet.thinking))
+            view = View(body, answers.etag_of(record, pet.thinking))
+            pet.seen = Seen(record, pet.thinking, now, view)
+            return view
 
     async def command(self, pet_id: str, key_hash: bytes, envelope: Envelope) -> bytes:
         """Apply an owner's command once, however often it is sent; returns the answer's JSON."""

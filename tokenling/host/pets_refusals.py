@@ -6,7 +6,16 @@ from tokenling.protocol import RefusalCode, Refused
 
 RETRY_S = 5
 """When a client may ask again behind a 503."""
-SHOWS_STATUS = frozenset({RefusalCode.NOT_ACTIVE, RefusalCode.ALREADY_ACTIVE, RefusalCode.QUARANTINED})
+SHOWS_STATUS = frozenset(
+    {
+        RefusalCode.STALE_EPOCH,
+        RefusalCode.OTHER_DEVICE,
+        RefusalCode.NOT_ACTIVE,
+        RefusalCode.ALREADY_ACTIVE,
+        RefusalCode.QUARANTINED,
+    }
+)
+"""A page must know whether the pet lives here now: a stop that is refused while it does is the owner's to decide."""
 
 
 def not_found() -> ApiError:
@@ -37,8 +46,6 @@ def protocol_refused(refused: Refused) -> ApiError:
         return not_found()
     # a quarantined pet is not active, too: the API has no code of its own for it, `petStatus` says it
     code = str(refused.code) if refused.code in CODES else "not_active"
-    if refused.code is RefusalCode.STALE_EPOCH:
-        return ApiError(409, code, refused.detail, epoch=refused.epoch)
     if refused.code in SHOWS_STATUS:
         status = None if refused.pet_status is None else refused.pet_status.value
         return ApiError(409, code, refused.detail, petStatus=status, epoch=refused.epoch)

@@ -38,7 +38,8 @@ def wall_clock_ms() -> int:
 
 @dataclass(frozen=True, slots=True)
 class HostPlan:
-    """What to run. `announce` is called once the host is ready, with its address (None for a check) and its brain.
+    """What to run. `announce` is called once the host is ready, with its address (None for a check) and its brain;
+    `announce_metrics` before it, where metrics have an address.
 
     `web_root` is the page that is served at `/`. A `preview` allows its own origins, answers loopback names only and
     moves its pets to a brain that succeeds theirs; `check` stops after the warm-up without listening.
@@ -51,3 +52,4 @@ class HostPlan:
     preview: bool = False
     check: bool = False
     now_ms: Callable[[], int] = field(default=wall_clock_ms)
+    announce_metrics: Callable[[Address], None] = field(default=lambda _address: None)

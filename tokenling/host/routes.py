@@ -11,23 +11,20 @@ from tokenling.host import strict_json
 from tokenling.host.answers import encoded
 from tokenling.host.envelope_fields import (
     Preparation,
-    is_pet_id,
     read_command,
     read_key_change,
     read_preparation,
     read_transfer,
 )
-from tokenling.host.envelopes import Health, PetsPort, View
+from tokenling.host.envelopes import Health, PetsPort
 from tokenling.host.errors import ApiError
 from tokenling.host.json_value import JsonValue
-from tokenling.host.keys import key_hash_of, same_secret
+from tokenling.host.keys import same_secret
+from tokenling.host.polls import Polls, check_pet_id, etag_asked_for
 from tokenling.host.query import wrong_parameter
 from tokenling.host.static_files import PAGE_POLICY, StaticFile
-from tokenling.host.waits import Waits
 
 PROTOCOL_VERSION = 1
-WAIT_S_MAX = 50
-"""Below the minute after which proxies commonly cut a silent connection."""
 PARSE_INLINE_BYTES_MAX = 100_000
 """A larger body is parsed in a thread, so that the other pets do not wait for it."""
 PARSERS = 2
@@ -49,18 +46,25 @@ class HostFacts:
 class Api:
     """The handlers of `/api`. `ApiError` raised in one is answered by the shell."""
 
-    def __init__(self, pets: PetsPort, waits: Waits, facts: HostFacts, enrol_code: str | None) -> None:
+    def __init__(
+        self,
+        pets: PetsPort,
+        polls: Polls,
+        facts: HostFacts,
+        *,
+        enrol_code: str | None,
+        condition: Callable[[], Health],
+    ) -> None:
         self._pets = pets
-        self._waits = waits
+        self._polls = polls
+        self._condition = condition
         self._facts = facts
         self._enrol_code = enrol_code
         self._parsers = trio.CapacityLimiter(PARSERS)
 
     async def health(self) -> Response:
         refuse_query()
-        health = self._pets.health()
-        if self._waits.ended:
-            health = Health(False, ("draining", *health.reasons), health.workers, health.pets_max)
+        health = self._condition()
         return json_response(encoded(health_body(self._facts, health)), status=200 if health.ready else 503)
 
     async def prepare(self) -> Response:
@@ -75,38 +79,35 @@ class Api:
         return json_response(encoded(body), status=201 if made.created else 200)
 
     async def view(self, pet_id: str) -> Response:
-        key_hash = owner_of(pet_id)
-        wait_s = wait_seconds(request.query_string)
-        etag = etag_asked_for(request.headers.getlist("If-None-Match"))
-        view = await self._wait_for_view(pet_id, key_hash, etag, wait_s)
-        if view is None:
-            assert etag is not None, "only a tag can match"
-            return Response(b"", status=304, headers={"etag": etag})
-        return json_response(view.body, headers={"etag": view.etag})
+        """Of `HEAD` only: the shell answers `GET` before it comes here, from the same `Polls`."""
+        key_hash, headers = request_key_hash(), request.scope["headers"]
+        answer = await self._polls.answer(pet_id, key_hash, tuple(headers), request.query_string)
+        shown = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
+        return Response(answer.body, status=answer.status, headers=shown)
 
     async def command(self, pet_id: str) -> Response:
-        key_hash = owner_of(pet_id)
+        key_hash = owned(pet_id)
         refuse_query()
         return json_response(await self._pets.command(pet_id, key_hash, await self._read(read_command)))
 
     async def transfer(self, pet_id: str) -> Response:
-        key_hash = owner_of(pet_id)
+        key_hash = owned(pet_id)
         refuse_query()
         return json_response(await self._pets.transfer(pet_id, key_hash, await self._read(read_transfer)))
 
     async def change_key(self, pet_id: str) -> Response:
-        key_hash = owner_of(pet_id)
+        key_hash = owned(pet_id)
         refuse_query()
         return json_response(await self._pets.change_key(pet_id, key_hash, await self._read(read_key_change)))
 
     async def delete(self, pet_id: str) -> Response:
-        key_hash = owner_of(pet_id)
+        key_hash = owned(pet_id)
         refuse_query()
         await self._pets.delete(pet_id, key_hash)
         return Response(b"", status=204)
 
     async def receipts(self, pet_id: str) -> Response:
-        key_hash = owner_of(pet_id)
+        key_hash = owned(pet_id)
         refuse_query()
         return json_response(await self._pets.receipts(pet_id, key_hash))
 
@@ -124,13 +125,6 @@ class Api:
             raise ApiError(403, "enrol_required", "This host takes new pets with its enrol code only.")
         if not same_secret(self._enrol_code, preparation.enrol_code):
             raise ApiError(403, "enrol_wrong", "The enrol code is not this host's.")
-
-    async def _wait_for_view(self, pet_id: str, key_hash: bytes, etag: str | None, wait_s: int) -> View | None:
-        if wait_s == 0 or etag is None or self._waits.ended:
-            return await self._pets.view(pet_id, key_hash, etag=etag, wait_s=0)
-        with self._waits.hold(pet_id):
-            return await self._pets.view(pet_id, key_hash, etag=etag, wait_s=wait_s)
-        return None  # cut short: the host stops, and the tag had not moved, or the wait would have ended before
 
 
 class Newborns:
@@ -161,7 +155,7 @@ class Files:
             "content-security-policy": PAGE_POLICY,
             "cross-origin-opener-policy": "same-origin",
         }
-        if etag_asked_for(request.headers.getlist("If-None-Match")) == file.etag:
+        if etag_asked_for(tuple(request.scope["headers"])) == file.etag:
             return Response(b"", status=304, headers=headers)
         headers["content-length"] = str(file.size)
         pieces = nothing() if request.method == "HEAD" else file.pieces()
@@ -192,42 +186,22 @@ def health_body(facts: HostFacts, health: Health) -> dict[str, JsonValue]:
 
 
 def request_key_hash() -> bytes:
-    return key_hash_of(request.scope["headers"])
-
-
-def owner_of(pet_id: str) -> bytes:
-    """The key's hash. An id that cannot be a pet's gets the answer of a pet that is not there."""
-    key_hash = request_key_hash()
-    if not is_pet_id(pet_id):
-        raise ApiError(404, "not_found", "There is no such pet here, or the key is not its own.")
+    """The hash that the shell has made of the request's key: no request without one comes through to a pet."""
+    key_hash = request.scope["state"]["key_hash"]
+    assert isinstance(key_hash, bytes), "the shell refuses a request without a key"
     return key_hash
+
+
+def owned(pet_id: str) -> bytes:
+    """The key's hash; `ApiError` 404 for an id that no pet can have."""
+    check_pet_id(pet_id)
+    return request_key_hash()
 
 
 def refuse_query() -> None:
     if request.query_string:
         parameter = wrong_parameter(request.query_string)
         raise ApiError(400, "invalid_query", "This route takes no query.", parameter=parameter)
-
-
-def wait_seconds(query: bytes) -> int:
-    """The `wait` of `?wait=SECONDS`, 0 without a query; nothing else is taken."""
-    if query == b"":
-        return 0
-    name, _, value = query.partition(b"=")
-    if name != b"wait" or b"&" in value:
-        parameter = wrong_parameter(query, known="wait")
-        raise ApiError(400, "invalid_query", "The only parameter here is `wait`, once.", parameter=parameter)
-    if not (value.isdigit() and len(value) <= 2 and int(value) <= WAIT_S_MAX):
-        expected = f"`wait` must be whole seconds from 0 to {WAIT_S_MAX}."
-        raise ApiError(400, "invalid_query", expected, parameter="wait")
-    return int(value)
-
-
-def etag_asked_for(values: list[str]) -> str | None:
-    """The one tag of `If-None-Match`, its weakness aside; a list or `*` is no condition here, which is always safe."""
-    tag = values[0].strip().removeprefix("W/") if len(values) == 1 else ""
-    quoted = len(tag) > 2 and tag.startswith('"') and tag.endswith('"')
-    return tag if quoted and '"' not in tag[1:-1] else None
 
 
 def json_response(body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -7,7 +7,9 @@
        ├─ signals     SIGTERM, SIGINT: stop
        ├─ store task  (inside open_store)
        ├─ pets        clock, executor, workers
-       └─ http        the listener, last: whoever connects finds a warm brain
+       ├─ http        the listener: whoever connects finds a warm brain
+       ├─ metrics     a second, loopback listener, where one is set
+       └─ watchdog    tells systemd that the loop turns, where it asks
 
 Every part is built here and nowhere else; the brain's loader is handed in. A crash of a part ends the process.
 """
@@ -19,28 +21,39 @@ import tempfile
 from collections.abc import AsyncIterator, Collection
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import structlog
 import trio
+from hypercorn.config import Config
 
 from tokenling import __version__, engine
-from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused
+from tokenling.host.client_address import networks_of
+from tokenling.host.condition import Condition, free_bytes
+from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, StartRefused
 from tokenling.host.errors import ListenError, WebFilesError
+from tokenling.host.exchange import WireLimits
 from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.http_app import create_app
 from tokenling.host.listener import bind_listener, bound_address, own_hosts, own_origins
+from tokenling.host.metrics import Metrics, Sources
 from tokenling.host.newborn import newborn_save
+from tokenling.host.notify import Notifier
 from tokenling.host.pets import Pets, PetsSettings
 from tokenling.host.plan import HostBrain, HostPlan
+from tokenling.host.rates import LIMITS, Rates
 from tokenling.host.rebrain import Rewriter, RewriteRefused
 from tokenling.host.routes import HostFacts
 from tokenling.host.server import hypercorn_config, serve_http
 from tokenling.host.setting_values import Address
-from tokenling.host.shell import Shell
+from tokenling.host.shell import Doors, Shell
 from tokenling.store import Store, StoreFailed, StoreRefused, open_store
 
 STOP_S = 1.6
 """From the signal to the forced end of what does not stop by itself; the promise is 2 s."""
+
+_Bound: TypeAlias = tuple[socket.socket, socket.socket | None] | None
+"""The listener of the API and, where one is set, that of the metrics; None for a check."""
 
 log = structlog.stdlib.get_logger("tokenling.host")
 
@@ -62,11 +75,13 @@ class _Stop:
 def run_host(plan: HostPlan) -> ExitCode:
     """Run until stopped; the exit code. Raises `HostRefused` when it cannot start; anything else is a crash."""
     with contextlib.ExitStack() as stack:
-        listener = None
+        bound: _Bound = None
         if not plan.check:
             listener = stack.enter_context(contextlib.closing(bind_listener(plan.settings.listen)))
+            second = plan.settings.metrics_listen
+            bound = listener, None if second is None else stack.enter_context(contextlib.closing(bind_listener(second)))
         try:
-            trio.run(_run, plan, listener)
+            trio.run(_run, plan, bound)
         except BaseExceptionGroup as group:
             refused, crash = group.split((HostRefused, ListenError))
             if refused is None or crash is not None:
@@ -83,13 +98,13 @@ def _refusal_in(group: BaseExceptionGroup[BaseException]) -> HostRefused:
     return first if isinstance(first, HostRefused) else HostRefused(ExitCode.SETTINGS, str(first))
 
 
-async def _run(plan: HostPlan, listener: socket.socket | None) -> None:
+async def _run(plan: HostPlan, bound: _Bound) -> None:
     stop = _Stop()
     async with trio.open_nursery() as root:
         await root.start(_watch_signals, stop)
         with stop.starting:
             async with _opened_store(plan) as store:
-                await _start_and_serve(plan, store, listener, stop)
+                await _start_and_serve(plan, store, bound, stop)
         root.cancel_scope.cancel()
 
 
@@ -115,30 +130,53 @@ async def _opened_store(plan: HostPlan) -> AsyncIterator[Store]:
         yield store
 
 
-async def _start_and_serve(plan: HostPlan, store: Store, listener: socket.socket | None, stop: _Stop) -> None:
+async def _start_and_serve(plan: HostPlan, store: Store, bound: _Bound, stop: _Stop) -> None:
     brain = await trio.to_thread.run_sync(plan.load_brain, plan.settings, abandon_on_cancel=True)
     pets = await _started_pets(plan, store, brain)
-    if listener is None:
+    if bound is None:
         return plan.announce(None, brain)
+    listener, second = bound
     address = bound_address(listener)
-    app = await trio.to_thread.run_sync(_application, plan, pets, brain, address)
+    doors = Doors(rates=Rates(None if plan.preview else LIMITS), trusted=networks_of(plan.settings.trusted_proxies))
+    app = await trio.to_thread.run_sync(_application, plan, pets, brain, address, doors)
+    notifier = Notifier()
     stop.serving = True
     async with trio.open_nursery() as parts:
         await parts.start(pets.serve)
-        config = hypercorn_config(str(address))
-        await parts.start(partial(serve_http, app, config, stop=stop.event, listener=listener))
+        serve = partial(serve_http, stop=stop.event, on_connections=doors.note_connections)
+        await parts.start(partial(serve, app, _config_of(listener), listener=listener))
+        if second is not None:
+            metrics = _metrics(store, pets, doors, bound_address(second))
+            await parts.start(partial(serve_http, metrics, _config_of(second), stop=stop.event, listener=second))
+            plan.announce_metrics(bound_address(second))
+        parts.start_soon(notifier.keep_watchdog, stop.event)
         plan.announce(address, brain)
+        notifier.tell("READY=1")
         await stop.event.wait()
         # from here: no new connection, parked polls answered, turns cancelled, commits finished
+        notifier.tell("STOPPING=1")
         parts.cancel_scope.deadline = trio.current_time() + STOP_S
         pets.close()
     return None
 
 
+def _config_of(listener: socket.socket) -> Config:
+    return hypercorn_config(str(bound_address(listener)))
+
+
+def _metrics(store: Store, pets: Pets, doors: Doors, address: Address) -> Shell:
+    """The application of the second address: behind a shell too, so that it is bounded and answers as the first."""
+    free = partial(free_bytes, store.path)
+    condition = Condition(pets, doors.waits, free_bytes=free)
+    page = Metrics(Sources(doors, store, condition, lambda: doors.connections, free))
+    own = Doors(rates=Rates(None))
+    return Shell(page, own, polls=None, allowed_origins=(), allowed_hosts=own_hosts(address), limits=WireLimits())
+
+
 async def _started_pets(plan: HostPlan, store: Store, brain: HostBrain) -> Pets:
     settings = PetsSettings(pets_max=plan.settings.pets_max, weather_seed=plan.settings.weather_seed)
-    pets = Pets(store, brain.generators, now_ms=plan.now_ms, settings=settings)
     try:
+        pets = Pets(store, brain.generators, now_ms=plan.now_ms, settings=settings)
         if plan.preview and not plan.check:
             await _follow_succession(plan, store, brain)
         await pets.start()
@@ -150,6 +188,8 @@ async def _started_pets(plan: HostPlan, store: Store, brain: HostBrain) -> Pets:
         if plan.check and plan.preview and set(refused.others) <= set(brain.succeeds):
             return pets  # a start would move them; a check changes nothing
         raise HostRefused(ExitCode.DATABASE, str(refused)) from None
+    except StartRefused as refused:  # a name that fits no save, a clock that is plainly wrong
+        raise HostRefused(ExitCode.SETTINGS, str(refused)) from None
     except StoreFailed as failed:
         raise HostRefused(ExitCode.DATABASE, str(failed)) from None
     return pets
@@ -165,7 +205,7 @@ async def _follow_succession(plan: HostPlan, store: Store, brain: HostBrain) -> 
             log.info("pets moved to the next brain", pets=done.pets, old=old, new=brain.brain_id)
 
 
-def _application(plan: HostPlan, pets: Pets, brain: HostBrain, address: Address) -> Shell:
+def _application(plan: HostPlan, pets: Pets, brain: HostBrain, address: Address, doors: Doors) -> Shell:
     settings = plan.settings
     origins: Collection[str] = settings.origins
     hosts: Collection[str] | None = settings.allowed_hosts
@@ -180,6 +220,8 @@ def _application(plan: HostPlan, pets: Pets, brain: HostBrain, address: Address)
             web_root=plan.web_root,
             brain_dir=brain.directory,
             enrol_code=settings.enrol_code,
+            doors=doors,
+            free_bytes=partial(free_bytes, settings.database),
             newborn=lambda body: newborn_save(
                 body, brain_id=brain.brain_id, weather_seed=settings.weather_seed, now_ms=plan.now_ms()
             ),

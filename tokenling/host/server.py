@@ -2,6 +2,7 @@
 
 import resource
 import socket
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -11,13 +12,11 @@ from hypercorn.config import Config
 
 from tokenling.host.connection import ConnectionLimits, Connections
 from tokenling.host.errors import ListenError
-from tokenling.host.shell import Shell
+from tokenling.host.shell import HEAD_BYTES_MAX, Shell
 
 KEEP_ALIVE_S = 75
 """Above the 60 s after which proxies drop an idle upstream connection, so that they close first."""
 BACKLOG = 1024
-HEAD_BYTES_MAX = 16_384
-"""Request line and headers together (h11's own bound, and what nginx takes by default)."""
 GRACE_S = 1.0
 """What requests under way get when the server stops. Parked long-polls end at once, everything else takes
 milliseconds but a slow upload, and SIGTERM shall end in 2 s. A commit outlives this: dispatch shields it, and the
@@ -51,10 +50,12 @@ async def serve_http(
     stop: trio.Event,
     limits: ConnectionLimits | None = None,
     listener: socket.socket | None = None,
+    on_connections: Callable[[int], None] | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serves `app` until `stop` is set; reports the bound addresses (`http://127.0.0.1:43817`) once it listens. A
-    bound `listener` stands in for the config's addresses and is closed at the end.
+    bound `listener` stands in for the config's addresses and is closed at the end. `on_connections` is told how many
+    connections are open, whenever that changes.
 
     Raises `ListenError`. After `stop`: no new connection, parked long-polls are answered, idle connections close, the
     rest gets the config's graceful time and is then cut off. Returns when no request is running any more.
@@ -63,15 +64,17 @@ async def serve_http(
         listeners = [open_listener(bind, config.backlog) for bind in config.bind]
     else:
         listeners = [listen_on(listener, config.backlog)]
-    connections = Connections(ASGIWrapper(app), config, _within_open_files(limits or ConnectionLimits()))
+    connections = Connections(
+        ASGIWrapper(app), config, _within_open_files(limits or ConnectionLimits()), on_connections
+    )
     async with trio.open_nursery() as running:
         async with trio.open_nursery() as accepting:
             accepting.start_soon(partial(trio.serve_listeners, connections.serve, listeners, handler_nursery=running))
             task_status.started([f"http://{shown_address(listener.socket.getsockname())}" for listener in listeners])
             await stop.wait()
+            await connections.context.terminated.set()  # first, so that no answer from here on begins an idle time
             accepting.cancel_scope.cancel()
         app.drain()
-        await connections.context.terminated.set()
         with trio.move_on_after(config.graceful_timeout):
             await connections.wait_until_gone()
         connections.abort()
@@ -92,12 +95,14 @@ def open_listener(bind: str, backlog: int) -> trio.SocketListener:
 
 
 def listen_on(sock: socket.socket, backlog: int) -> trio.SocketListener:
-    """A bound socket, listening. Raises `ListenError` when another process listened there first."""
+    """A bound socket, listening. Raises `ListenError`, the socket closed, when another process listened there first."""
     try:
         sock.listen(backlog)
         sock.setblocking(False)
     except OSError as error:
-        raise ListenError(shown_address(sock.getsockname()), error.strerror or "unknown reason") from error
+        address = shown_address(sock.getsockname())
+        sock.close()
+        raise ListenError(address, error.strerror or "unknown reason") from error
     return trio.SocketListener(trio.socket.from_stdlib_socket(sock))
 
 

@@ -67,6 +67,14 @@ def parse_address(text: str) -> Address:
     return Address(str(address), port)
 
 
+def parse_loopback(text: str) -> Address:
+    """An address that only this machine reaches."""
+    address = parse_address(text)
+    if not is_loopback(address.host):
+        raise Unfit("that address is not loopback")
+    return address
+
+
 def parse_database(text: str) -> Path:
     path = Path(text)
     if not text or "\0" in text:

@@ -28,6 +28,7 @@ from tokenling.host.setting_values import (
     parse_enrol_code,
     parse_features,
     parse_hosts,
+    parse_loopback,
     parse_networks,
     parse_numerics,
     parse_origins,
@@ -173,7 +174,7 @@ FEATURES = Setting(
 )
 NUMERICS = Setting(
     "NUMERICS",
-    "`exact` agrees with the browser (no QDQ fusion, no prepacking); `fast` uses fused kernels with int8 activations, "
+    "`exact` agrees with the browser (no QDQ fusion); `fast` uses fused kernels with int8 activations, "
     "whose turns cannot be proved elsewhere.",
     "exact",
     "`exact` or `fast`",
@@ -188,10 +189,11 @@ CPU_LANES = Setting(
 )
 METRICS_LISTEN = Setting(
     "METRICS_LISTEN",
-    "Reserved for a metrics listener. This version has none and refuses to start when it is set.",
+    "Second address, for `GET /metrics` in Prometheus's text format: counts and times, no key asked. Loopback only. "
+    "Unset: no metrics.",
     None,
-    "unset: this version has no metrics listener",
-    parse_address,
+    "a loopback address and a port, such as `127.0.0.1:9464` or `[::1]:0`",
+    parse_loopback,
 )
 ENROL_CODE = Setting(
     "ENROL_CODE",
@@ -211,10 +213,11 @@ ALLOWED_HOSTS = Setting(
 )
 TRUSTED_PROXIES = Setting(
     "TRUSTED_PROXIES",
-    "Reserved for proxies whose forwarding headers are believed. This version reads none and refuses to start when it "
-    "is set; forwarding headers are ignored.",
+    "Reverse proxies whose `X-Forwarded-For` is believed, read from the right as long as the hop is one of these. "
+    "Limits then count for the real clients. Unset: the header is ignored, and requests from this machine are counted "
+    "for their pets only.",
     None,
-    "unset: this version believes no forwarding header",
+    f"IP addresses or networks, comma-separated, at most {ORIGINS_MAX}, such as `127.0.0.1, ::1, 10.0.0.0/24`",
     parse_networks,
 )
 
@@ -237,8 +240,6 @@ TABLE: tuple[Setting[object], ...] = (
     ALLOWED_HOSTS,
     TRUSTED_PROXIES,
 )
-LATER: tuple[Setting[object], ...] = (METRICS_LISTEN, TRUSTED_PROXIES)
-"""Settings this version knows by name and does not have: set, they are refused rather than ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +261,8 @@ class Settings:
     cpu_lanes: int
     enrol_code: str | None
     allowed_hosts: tuple[str, ...] | None
+    metrics_listen: Address | None = None
+    trusted_proxies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,9 +286,6 @@ class _Reader:
         if text is None:
             if setting.required:
                 self.refuse(setting, "nothing (it is required)")
-            return None
-        if setting in LATER:
-            self.refuse(setting, "a value")
             return None
         try:
             return setting.parse(text)
@@ -311,8 +311,6 @@ def read_settings(environ: Mapping[str, str], *, cores: int) -> Found:
     if lanes > cores:
         reader.refuse(CPU_LANES, f"{lanes} on {cores} cores")
     threads_wanted = reader.take(THREADS) or 1
-    for later in LATER:
-        reader.take(later)
     listen, database, model_dir, origins = (
         reader.take(LISTEN),
         reader.take(DB),
@@ -324,6 +322,7 @@ def read_settings(environ: Mapping[str, str], *, cores: int) -> Found:
     weather_seed = reader.take(WEATHER_SEED) or ""
     model_id, gpu_device, pets_max = reader.take(MODEL_ID), reader.take(GPU_DEVICE), reader.take(MAX_PETS)
     features, enrol_code, hosts = reader.take(FEATURES), reader.take(ENROL_CODE), reader.take(ALLOWED_HOSTS)
+    metrics_listen, proxies = reader.take(METRICS_LISTEN), reader.take(TRUSTED_PROXIES)
     if reader.problems or listen is None or database is None or model_dir is None or origins is None:
         raise SettingsRefused(_in_table_order(reader.problems))
     settings = Settings(
@@ -342,6 +341,8 @@ def read_settings(environ: Mapping[str, str], *, cores: int) -> Found:
         precision=precision,
         numerics=numerics,
         weather_seed=weather_seed,
+        metrics_listen=metrics_listen,
+        trusted_proxies=proxies or (),
     )
     return Found(settings, _remarks(environ, settings, threads_wanted, cores))
 

@@ -110,7 +110,13 @@ class Expire:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """The database came back from a backup: whatever ran since must be fenced off."""
+    """The database came back from a backup: whatever ran since must be fenced off.
+
+    `floor` is the highest epoch or revision of the database that the backup replaces, 0 where that is lost. Without it
+    an older backup restored after a younger one may stay below epochs that the younger one had.
+    """
+
+    floor: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,12 +187,12 @@ def rekeyed(record: Record | None, event: ev.Event, now_ms: int) -> Record:
 
 def restored(record: Record | None, event: ev.Event, now_ms: int) -> Record:
     """epoch and revision far beyond any that was lost, no destination device"""
-    held, seconds = _there(record), now_ms // 1000
+    held, beyond = _there(record), max(now_ms // 1000, _as(event, ev.Restore).floor + 1)
     return replace(
         _next(record, now_ms),
         status=Status.PARKED,
-        epoch=max(held.epoch + RESTORE_EPOCH_STEP, seconds),
-        revision=max(held.revision + RESTORE_EPOCH_STEP, seconds),
+        epoch=max(held.epoch + RESTORE_EPOCH_STEP, beyond),
+        revision=max(held.revision + RESTORE_EPOCH_STEP, beyond),
         device_id=None,
         error=None,
         operations=0,

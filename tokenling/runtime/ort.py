@@ -53,8 +53,8 @@ def _is_installed(name: str) -> bool:
 def session_options(numerics: Numerics, threads: int) -> "onnxruntime.SessionOptions":
     """Options of one CPU ORT session.
 
-    `exact` unfolds quantised weights to floats at load (no fused int8 kernels) and keeps prepacking off: the numbers
-    that the browser computes. `fast` leaves ONNX Runtime its fusions.
+    `exact` unfolds quantised weights to floats at load (no fused int8 kernels): the numbers that the browser computes,
+    which sets the same entry. `fast` leaves ONNX Runtime its fusions.
     """
     import onnxruntime
 
@@ -69,7 +69,6 @@ def session_options(numerics: Numerics, threads: int) -> "onnxruntime.SessionOpt
     options.add_session_config_entry("session.force_spinning_stop", "1")
     if numerics == "exact":
         options.add_session_config_entry("session.disable_quant_qdq", "1")
-        options.add_session_config_entry("session.disable_prepacking", "1")
     return options
 
 

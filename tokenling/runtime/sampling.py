@@ -82,7 +82,8 @@ def choose(logits: Logits, sampling: Sampling, step: int) -> Draw:
     if not math.isfinite(greatest):
         raise LaneFailed("logits_not_finite", "logits", greatest, "a finite greatest logit")
     if sampling.temperature_milli == 0:
-        runner_up = float(np.partition(logits, -2)[-2]) if logits.shape[0] > 1 else -math.inf
+        others = (logits[:best], logits[best + 1 :])
+        runner_up = max((float(part.max()) for part in others if part.size), default=-math.inf)
         return Draw(best, greatest - runner_up <= 2 * NEAR_TIE_LOGIT)
     ids = top_ids(logits, sampling.top_k)
     sums = weights_of(logits[ids], greatest, sampling.temperature_milli).cumsum()

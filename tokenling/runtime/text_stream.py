@@ -23,11 +23,16 @@ class TextStream:
     def push(self, data: bytes) -> str:
         """The text that `data` sets free; `stopped` is then true if a stop was met."""
         held = self._held + self._decoder.decode(data)
-        found = [at for at in (held.find(stop) for stop in self._stops) if at >= 0]
-        if found:
+        found, keep = -1, 0
+        for stop in self._stops:  # plain loops: this runs for every token
+            at = held.find(stop)
+            if at >= 0 and (found < 0 or at < found):
+                found = at
+            if len(stop) > 1:
+                keep = max(keep, _overlap(held, stop))
+        if found >= 0:
             self.stopped = True
-            return self._leave(held[: min(found)], "")
-        keep = max((_overlap(held, stop) for stop in self._stops), default=0)
+            return self._leave(held[:found], "")
         return self._leave(held[: len(held) - keep], held[len(held) - keep :])
 
     def finish(self) -> str:

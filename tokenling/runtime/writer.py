@@ -107,8 +107,7 @@ class Writer:
         """The logits with -inf for every token that may not be written now."""
         if self._mask is None:
             return logits if self._missing is None else logits + self._missing
-        room = min(self._left, NEVER) - 1
-        return np.where(self._mask.costs(self._state) <= room, logits, _ILLEGAL)
+        return np.where(self._mask.legal(self._state, min(self._left, NEVER) - 1), logits, _ILLEGAL)
 
     def _advance(self, legal: Logits, state: State, token: int) -> tuple[str, ...]:
         """Follow the tags over `token`; note a branch point. The tags it closed."""

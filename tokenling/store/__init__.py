@@ -3,6 +3,7 @@
 `async with open_store(path, now_ms=…) as store` is the door.
 """
 
+from tokenling.store.backups import Checked, Restored, back_up_beside, check_file, restore
 from tokenling.store.errors import (
     FailureCode,
     OpenCode,
@@ -16,6 +17,7 @@ from tokenling.store.store import Store, open_store
 from tokenling.store.values import Counts, PetSummary, Rebrained, ReplacedSave, Statistics
 
 __all__ = [
+    "Checked",
     "Counts",
     "FailureCode",
     "OpenCode",
@@ -23,11 +25,15 @@ __all__ = [
     "PrefixUnknown",
     "Rebrained",
     "ReplacedSave",
+    "Restored",
     "StaleWrite",
     "Statistics",
     "Store",
     "StoreError",
     "StoreFailed",
     "StoreRefused",
+    "back_up_beside",
+    "check_file",
     "open_store",
+    "restore",
 ]

@@ -58,6 +58,12 @@ def load(connection: apsw.Connection, pet_id: str) -> Held:
     return None if buried is None else Tombstone(digest)
 
 
+def key_hash(connection: apsw.Connection, pet_id: str) -> bytes | None:
+    """The hash of a pet's access key, None for a pet that is not held: one lookup either way."""
+    found = connection.execute("SELECT key_hash FROM pets WHERE pet_id = ?", (pet_id,)).get
+    return None if found is None else bytes(found)
+
+
 def _record(row: tuple[object, ...]) -> Record:
     # the columns in the order of the record's fields; its own checks follow
     pet_id, key_hash, status, *rest = row

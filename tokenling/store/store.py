@@ -40,6 +40,10 @@ class Store:
         """What is held of a pet: its record, its tombstone, or None."""
         return await self._task.call(lambda unit: rows.load(unit.connection, pet_id), writes=False)
 
+    async def key_hash(self, pet_id: str) -> bytes | None:
+        """The hash of the pet's access key, and nothing else of it: who knocks is not yet known."""
+        return await self._task.call(lambda unit: rows.key_hash(unit.connection, pet_id), writes=False)
+
     async def find_operation(self, pet_id: str, operation_id: str) -> StoredOperation | None:
         """The operation receipt for an id that this epoch or the one before has seen."""
         return await self._task.call(
@@ -83,9 +87,16 @@ class Store:
         """The one pet whose digest begins so is deleted; its whole digest. Raises `PrefixUnknown`."""
         return await self._task.call(lambda unit: survey.forget(unit, digest_prefix), writes=True)
 
-    async def park_restored(self, now_ms: int) -> int:
-        """After a restore: every pet is parked, without a destination, beyond every lost epoch; how many there are."""
-        return await self._task.call(lambda unit: survey.park_restored(unit, now_ms), writes=True)
+    async def highest(self) -> int:
+        """The highest epoch or revision of any pet: the `floor` for a backup that is to replace this database."""
+        return await self._task.call(lambda unit: survey.highest(unit.connection), writes=False)
+
+    async def park_restored(self, now_ms: int, *, floor: int = 0) -> int:
+        """After a restore: every pet is parked, without a destination, beyond every lost epoch; how many there are.
+
+        `floor` is what `highest` said of the database that was replaced, where there was one to ask.
+        """
+        return await self._task.call(lambda unit: survey.park_restored(unit, now_ms, floor), writes=True)
 
     async def rebrain(self, old: str, new: str, rewrite: Callable[[bytes], bytes], *, now_ms: int) -> Rebrained:
         """Every active or prepared pet of brain `old` has brain `new` and the save that `rewrite` made of its own.

@@ -84,11 +84,16 @@ def forget(unit: Unit, prefix: str) -> str:
     return str(digest)
 
 
-def park_restored(unit: Unit, now_ms: int) -> int:
+def highest(connection: apsw.Connection) -> int:
+    """The highest epoch or revision of any pet, 0 without pets: the floor for a backup that replaces this database."""
+    return int(connection.execute("SELECT coalesce(max(max(epoch, revision)), 0) FROM pets").get)
+
+
+def park_restored(unit: Unit, now_ms: int, floor: int = 0) -> int:
     """Every pet is parked and fenced off from whatever ran since the backup; how many there are."""
     ids = [pet_id for (pet_id,) in unit.connection.execute("SELECT pet_id FROM pets ORDER BY pet")]
     for pet_id in ids:
-        rows.carry_out(unit, pet_id, decide(_held(unit, pet_id), Restore(), now_ms=now_ms).effects)
+        rows.carry_out(unit, pet_id, decide(_held(unit, pet_id), Restore(floor), now_ms=now_ms).effects)
     return len(ids)
 
 

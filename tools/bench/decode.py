@@ -1,11 +1,15 @@
-"""What a decoded token costs: the lane against plain loops (`session.run`, `IOBinding`) on the same graph, interleaved.
+"""What a decoded token costs: the lane against plain loops on the same graph, interleaved.
 
-    python tools/bench/decode.py --brain DIR [--dtype q4] [--numerics exact] [--threads 1] [--prompt 400] [--tokens 64]
+    python -m tools.bench.decode --brain DIR [--dtype q4] [--numerics exact] [--threads 1] [--prompt 400] [--tokens 64]
 
-All run in one process, the same ORT session options, the same prompt and seed, and must write the same tokens. The
-plain loop keeps its caches as NumPy arrays and samples with the same function, so the difference is binding alone.
-Each figure is the best of its rounds and their median. With one thread the clock is the thread's own processor time,
-so that a busy machine does not spoil it; with more it is the wall's.
+- *plain loop*: what one writes first. `session.run` on an ORT session with ONNX Runtime's own defaults (the numerics
+  and the thread count apart), feeds and caches as NumPy arrays, the rules of docs/sampling.md spelled out in NumPy.
+- *plain loop, the lane's sampler*: the same with `choose`, so that what is left is session options and feeding.
+- *lane*, and *lane with tag masks*, which writes other tokens.
+
+All run in one process with the same prompt and seed, and the first three must write the same tokens. Each figure is the
+best of its rounds and their median. With one thread the clock is the thread's own processor time, so that a busy
+machine does not spoil it; with more it is the wall's.
 """
 
 import argparse
@@ -18,16 +22,23 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+import onnxruntime
 
 from tokenling.runtime import Brain, DecodePlan, Lane, Sampling, decode, open_brain, open_lane
-from tokenling.runtime.sampling import choose
+from tokenling.runtime.brain import GRAPH_FILES
+from tokenling.runtime.exp2_table import EXP2_TABLE
+from tokenling.runtime.sampling import D_MAX, LOG2E_Q30, choose, draw64
 
 Clock: TypeAlias = Callable[[], float]
 Array: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+Row: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float32]]
 Feeds: TypeAlias = dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]
-Step: TypeAlias = Callable[[Feeds, list[object]], tuple[Array, list[object]]]
+Step: TypeAlias = Callable[[Feeds, list[Array]], tuple[Array, list[Array]]]
 
-PLAIN, LANE = "plain session.run loop", "lane"
+Sampler: TypeAlias = Callable[[Row, Sampling, int], int]
+
+PLAIN, PLAIN_OURS, LANE, MASKED = "plain loop", "plain loop, the lane's sampler", "lane", "lane with tag masks"
+TABLE = np.asarray(EXP2_TABLE, dtype=np.int64)
 
 PROMPT = "The pet sat by the window and watched the rain. Owner: how are you today?\nPet:"
 TAGS = ("[eat]", "[nap]", "[play]", "[happy]", "[sleepy]", "[go garden]", "[go pond]", "[remember …]", "[look weather]")
@@ -58,17 +69,25 @@ class TimedSession:
         self.runs.append((started, self.clock()))
 
 
-def lane_times(brain: Brain, plan: DecodePlan, clock: Clock) -> Times:
-    """A generation through a lane."""
-    session = TimedSession(brain.ort_session, clock)
-    lane = Lane(replace(brain, ort_session=session))
-    started = clock()
-    generation = decode(lane, plan)
-    ended = clock()
-    steps = len(generation.token_ids) - 1
-    first = session.runs[0][1]
-    inside = sum(end - start for start, end in session.runs[1:])
-    return times_of(first - started, ended - first, inside, steps, generation.token_ids)
+class TimedLane:
+    """A lane as a host keeps it, from turn to turn, over an ORT session that is timed."""
+
+    def __init__(self, brain: Brain, clock: Clock) -> None:
+        self._clock = clock
+        self._session = TimedSession(brain.ort_session, clock)
+        self._lane = Lane(replace(brain, ort_session=self._session))
+
+    def run(self, plan: DecodePlan) -> Times:
+        """One generation."""
+        runs: list[tuple[float, float]] = []
+        self._session.runs = runs
+        started = self._clock()
+        generation = decode(self._lane, plan)
+        ended = self._clock()
+        first = runs[0][1]
+        inside = sum(end - start for start, end in runs[1:])
+        steps = len(generation.token_ids) - 1
+        return times_of(first - started, ended - first, inside, steps, generation.token_ids)
 
 
 def times_of(first_s: float, decode_s: float, inside_s: float, steps: int, ids: tuple[int, ...]) -> Times:
@@ -76,41 +95,50 @@ def times_of(first_s: float, decode_s: float, inside_s: float, steps: int, ids: 
     return Times(first_s * 1000, decode_s * 1000 / steps, (decode_s - inside_s) * 1000 / steps, ids)
 
 
-def run_arrays(brain: Brain) -> Step:
+def default_session(brain: Brain, directory: Path) -> onnxruntime.InferenceSession:
+    """The brain's graph with ONNX Runtime's own defaults, in the brain's numerics and threads."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = brain.threads
+    if brain.numerics == "exact":
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
+    return onnxruntime.InferenceSession(
+        directory / GRAPH_FILES[brain.precision], sess_options=options, providers=["CPUExecutionProvider"]
+    )
+
+
+def run_arrays(brain: Brain, session: onnxruntime.InferenceSession) -> Step:
     """A step by `session.run`: caches come and go as arrays."""
     names = ["logits", *(pair.present for pair in brain.layout.caches)]
 
-    def step(feeds: Feeds, pasts: list[object]) -> tuple[Array, list[object]]:
+    def step(feeds: Feeds, pasts: list[Array]) -> tuple[Array, list[Array]]:
         caches = zip(brain.layout.caches, pasts, strict=True)
-        logits, *presents = brain.ort_session.run(names, feeds | {pair.past: past for pair, past in caches})
+        logits, *presents = session.run(names, feeds | {pair.past: past for pair, past in caches})
         return logits, presents
 
     return step
 
 
-def run_binding(brain: Brain) -> Step:
-    """A step by `IOBinding`: present OrtValues are bound as the next pasts."""
-    bound = brain.ort_session.io_binding()
-
-    def step(feeds: Feeds, pasts: list[object]) -> tuple[Array, list[object]]:
-        for name, values in feeds.items():
-            bound.bind_cpu_input(name, values)
-        bound.bind_output("logits", "cpu")
-        for pair, past in zip(brain.layout.caches, pasts, strict=True):
-            bind = bound.bind_cpu_input if isinstance(past, np.ndarray) else bound.bind_ortvalue_input
-            bind(pair.past, past)
-            bound.bind_output(pair.present, "cpu")
-        brain.ort_session.run_with_iobinding(bound)
-        outputs = bound.get_outputs()
-        return outputs[0].numpy(), outputs[1:]
-
-    return step
+def plain_sampler(logits: Row, sampling: Sampling, step: int) -> int:
+    """docs/sampling.md, step by step in NumPy."""
+    order = np.argsort(-logits, kind="stable")[: sampling.top_k or None]
+    distance = (logits.max() - logits[order].astype(np.float64)) * 65536 * 1000 / sampling.temperature_milli
+    d = np.minimum(np.floor(distance), D_MAX).astype(np.int64)
+    x = (d * LOG2E_Q30 + 2**35) // 2**36
+    sums = np.cumsum(TABLE[x % 1024] >> (x // 1024))
+    last = int(np.argmax(sums * 1000 >= int(sums[-1]) * sampling.top_p_milli))
+    mark = draw64(sampling.seed, step) * int(sums[last]) >> 64
+    return int(order[int(np.argmax(sums > mark))])
 
 
-def plain_times(brain: Brain, plan: DecodePlan, clock: Clock, run: Step) -> Times:
+def lane_sampler(logits: Row, sampling: Sampling, step: int) -> int:
+    """The lane's own."""
+    return choose(logits, sampling, step).token
+
+
+def plain_times(brain: Brain, plan: DecodePlan, clock: Clock, run: Step, sample: Sampler) -> Times:
     """The same generation by a plain loop around `run`."""
     layout = brain.layout
-    pasts: list[object] = [np.zeros((1, layout.kv_heads, 0, layout.head_dim), pair.element) for pair in layout.caches]
+    pasts: list[Array] = [np.zeros((1, layout.kv_heads, 0, layout.head_dim), pair.element) for pair in layout.caches]
     size = len(brain.tokenizer.table.bytes_of)
     feed, done, found, inside = list(plan.prompt_ids), 0, [], 0.0
     started = first = clock()
@@ -122,7 +150,7 @@ def plain_times(brain: Brain, plan: DecodePlan, clock: Clock, run: Step) -> Time
         inside += left - entered if step else 0.0
         first = first if step else left
         done += len(feed)
-        feed = [choose(logits[0, -1][:size], plan.sampling, step).token]
+        feed = [sample(logits[0, -1][:size], plan.sampling, step)]
         found.append(feed[0])
     return times_of(first - started, clock() - first, inside, plan.max_new - 1, tuple(found))
 
@@ -149,23 +177,26 @@ def summary(name: str, times: list[Times]) -> dict[str, object]:
     return {"what": name, "best": best, "median": median}
 
 
-def compare(brain: Brain, prompt: int, tokens: int, rounds: int) -> dict[str, list[Times]]:
-    """The four ways, in turn, `rounds` times; the first round only warms up."""
+def compare(brain: Brain, directory: Path, prompt: int, tokens: int, rounds: int) -> dict[str, list[Times]]:
+    """The ways, in turn, `rounds` times; the first round only warms up."""
     ids = (brain.tokenizer.encode(PROMPT) * prompt)[-prompt:]
     free = DecodePlan(ids, tokens, Sampling(850, 40, 920, 7), (), ignore_eos=True)
     masked = replace(free, constraint=TAGS, insertions={"[look weather]": brain.tokenizer.encode("(rain)")})
+    clock = time.thread_time if brain.threads == 1 else time.perf_counter
+    lane = TimedLane(brain, clock)
+    arrays = run_arrays(brain, default_session(brain, directory))
     ways: dict[str, Callable[[], Times]] = {
-        PLAIN: lambda: plain_times(brain, free, clock, run_arrays(brain)),
-        "plain IOBinding loop": lambda: plain_times(brain, free, clock, run_binding(brain)),
-        LANE: lambda: lane_times(brain, free, clock),
-        "lane with tag masks": lambda: lane_times(brain, masked, clock),
+        PLAIN: lambda: plain_times(brain, free, clock, arrays, plain_sampler),
+        PLAIN_OURS: lambda: plain_times(brain, free, clock, arrays, lane_sampler),
+        LANE: lambda: lane.run(free),
+        MASKED: lambda: lane.run(masked),
     }
     runs: dict[str, list[Times]] = {name: [] for name in ways}
-    clock = time.thread_time if brain.threads == 1 else time.perf_counter
     for _ in range(rounds + 1):
         for name, run in ways.items():
+            run()  # untimed: the way before it left its own ORT session's weights in the processor's caches
             runs[name].append(run())
-        assert len({runs[name][-1].token_ids for name in ways if name != "lane with tag masks"}) == 1
+        assert len({runs[name][-1].token_ids for name in ways if name != MASKED}) == 1
     return {name: times[1:] for name, times in runs.items()}
 
 
@@ -186,11 +217,12 @@ def main() -> None:
     open_lane(brain).warm_up()
     warmed = time.perf_counter()
     print(json.dumps({"openMs": round((opened - started) * 1000), "warmUpMs": round((warmed - opened) * 1000, 1)}))
-    runs = compare(brain, chosen.prompt, chosen.tokens, chosen.rounds)
+    runs = compare(brain, chosen.brain, chosen.prompt, chosen.tokens, chosen.rounds)
     for name, times in runs.items():
         print(json.dumps(summary(name, times)))
-    plain, lane = (min(item.step_ms for item in runs[name]) for name in (PLAIN, LANE))
-    print(json.dumps({"laneOverPlain": round(plain / lane, 2)}))
+    for base in (PLAIN, PLAIN_OURS):
+        ratios = [plain.step_ms / lane.step_ms for plain, lane in zip(runs[base], runs[LANE], strict=True)]
+        print(json.dumps({f"lane over {base}": {"median of rounds": round(statistics.median(ratios), 2)}}))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,91 @@
+"""docs/openapi.json is made from the code, and the code behaves as it says."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from host_http_support import DEVICE, OPERATION, PET, client, command_body, remote_body, running
+
+from tokenling.host import newborn
+from tokenling.host.envelope_fields import read_command, read_key_change, read_preparation, read_transfer
+from tokenling.host.errors import CODES, ApiError
+from tokenling.host.openapi import ANYWHERE, BODIES, HANDLERS, openapi_document
+from tokenling.host.strict_json import parse
+from tools.openapi_page import PAGE, page
+
+DOCUMENT = openapi_document()
+
+
+def read_newborn(body):
+    return newborn.newborn_save(parse(body), brain_id="b", weather_seed="", now_ms=1_790_000_000_000)
+
+
+LOCAL = {"to": "local", "operationId": OPERATION, "epoch": 1, "deviceId": DEVICE}
+CASES = {
+    "prepare": (read_preparation, BODIES["prepare"], {"id": PET, "save": {}, "enrolCode": "x"}),
+    "command": (read_command, BODIES["command"], command_body()),
+    "transfer to remote": (read_transfer, BODIES["transfer"]["oneOf"][0], remote_body(takeover=True)),
+    "transfer to local": (read_transfer, BODIES["transfer"]["oneOf"][1], LOCAL),
+    "change_key": (
+        read_key_change, BODIES["change_key"], {"epoch": 1, "operationId": OPERATION, "newKeyHash": "0" * 64},
+    ),
+    "newborn": (read_newborn, BODIES["newborn"], {"name": "Pip", "timeZone": "Etc/UTC", "petSeed": "x"}),
+}  # fmt: skip
+
+
+def test_the_file_is_what_the_code_makes() -> None:
+    assert page() == Path(PAGE).read_text(encoding="utf-8"), "run: python -m tools.openapi_page"
+
+
+def test_every_handler_and_every_code_has_its_place() -> None:
+    operations = [operation["operationId"] for path in DOCUMENT["paths"].values() for operation in path.values()]
+    assert sorted(HANDLERS) == sorted(operations)
+    told = {*ANYWHERE, *(code for answers in HANDLERS.values() for code in answers.codes)}
+    assert set(CODES) - {"unknown_route", "method_not_allowed"} == told  # these two are of no route
+
+
+@pytest.mark.parametrize(("reader", "schema", "body"), CASES.values(), ids=CASES.keys())
+def test_a_body_s_fields_are_the_reader_s(reader, schema, body) -> None:
+    assert sorted(schema["properties"]) == sorted(body)
+    reader(json.dumps(body).encode())
+    for name in body:
+        without = {key: value for key, value in body.items() if key != name}
+        if name in schema["required"]:
+            with pytest.raises(ApiError) as refused:
+                reader(json.dumps(without).encode())
+            assert refused.value.code == "invalid_envelope"
+        else:
+            reader(json.dumps(without).encode())
+    with pytest.raises(ApiError):
+        reader(json.dumps({**body, "surplus": 1}).encode())
+
+
+@pytest.mark.parametrize(("reader", "schema", "body"), CASES.values(), ids=CASES.keys())
+def test_a_pattern_lets_through_what_the_reader_does(reader, schema, body) -> None:
+    for name, rule in schema["properties"].items():
+        if "pattern" in rule:
+            for text in (body[name], str(body[name]).upper() + "G", "", str(body[name]) + "\n", "x" * 36):
+                fits = re.search(rule["pattern"].replace("$", r"\Z"), text) is not None
+                try:
+                    reader(json.dumps({**body, name: text}).encode())
+                except ApiError:
+                    assert not fits, (name, text)
+                else:
+                    assert fits, (name, text)
+
+
+async def test_real_answers_have_statuses_that_the_document_names() -> None:
+    async with running() as host, client(host) as http:
+        for rule, methods in DOCUMENT["paths"].items():
+            for method, operation in methods.items():
+                if rule.startswith("/app"):
+                    continue
+                for body in (b"", b"{}", b"[", b"x" * 70_000):
+                    for authorization in (http.headers["authorization"], "Bearer x"):
+                        headers = {"authorization": authorization}
+                        path = rule.replace("{petId}", PET)
+                        answer = await http.request(method, path, content=body, headers=headers)
+                        assert str(answer.status_code) in operation["responses"], (method, rule, answer.status_code)
+                        if answer.status_code >= 400:
+                            assert answer.headers["content-type"] == "application/problem+json"
