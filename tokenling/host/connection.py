@@ -30,8 +30,9 @@ from tokenling.host.faults import describe_fault
 H11Sendable: TypeAlias = h11.Response | h11.InformationalResponse | h11.Data | h11.EndOfMessage
 
 RECEIVE_BYTES_MAX = 65_536
-TELL_S = 1.0
-"""The application takes what it is told at once; should it ever not, the connection still ends."""
+TELL_S = 0.2
+"""The application takes what it is told at once; should it ever not, the connection still ends, within the time that a
+stopping host has left."""
 
 log = structlog.get_logger("tokenling.host")
 
@@ -64,11 +65,12 @@ class Connections:
         self.limits = limits
         self.context = WorkerContext(None)
         self._open: set[Connection] = set()
+        self._aborted = False
         self._one_gone = trio.Event()
         self._on_change = on_change or (lambda _open: None)
 
     async def serve(self, stream: trio.SocketStream) -> None:
-        if len(self._open) >= self.limits.connections_max:
+        if self._aborted or len(self._open) >= self.limits.connections_max:
             return await trio.aclose_forcefully(stream)
         connection = Connection(self, stream)
         self._open.add(connection)
@@ -87,6 +89,8 @@ class Connections:
             await self._one_gone.wait()
 
     def abort(self) -> None:
+        """Ends every connection now, one that was accepted and has not begun yet too."""
+        self._aborted = True
         for connection in self._open:
             connection.abort()
 

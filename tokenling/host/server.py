@@ -68,16 +68,19 @@ async def serve_http(
         ASGIWrapper(app), config, _within_open_files(limits or ConnectionLimits()), on_connections
     )
     async with trio.open_nursery() as running:
-        async with trio.open_nursery() as accepting:
-            accepting.start_soon(partial(trio.serve_listeners, connections.serve, listeners, handler_nursery=running))
-            task_status.started([f"http://{shown_address(listener.socket.getsockname())}" for listener in listeners])
-            await stop.wait()
-            await connections.context.terminated.set()  # first, so that no answer from here on begins an idle time
-            accepting.cancel_scope.cancel()
-        app.drain()
-        with trio.move_on_after(config.graceful_timeout):
-            await connections.wait_until_gone()
-        connections.abort()
+        try:
+            async with trio.open_nursery() as accepting:
+                accept = partial(trio.serve_listeners, connections.serve, listeners, handler_nursery=running)
+                accepting.start_soon(accept)
+                task_status.started([f"http://{shown_address(one.socket.getsockname())}" for one in listeners])
+                await stop.wait()
+                await connections.context.terminated.set()  # first: no answer from here on begins an idle time
+                accepting.cancel_scope.cancel()
+            app.drain()
+            with trio.move_on_after(config.graceful_timeout):
+                await connections.wait_until_gone()
+        finally:
+            connections.abort()  # also when cancelled before the grace was over: a shielded send has only this end
 
 
 def open_listener(bind: str, backlog: int) -> trio.SocketListener:
