@@ -16,7 +16,7 @@ import structlog
 import trio
 
 from tokenling import engine
-from tokenling.engine import Command, JsonValue, State
+from tokenling.engine import Command, JsonValue, State, Step
 from tokenling.host import dispatch_rules as rules
 from tokenling.host import pets_answers as answers
 from tokenling.host import pets_refusals as refusals
@@ -125,6 +125,7 @@ class Pets:
         if others:
             raise BrainInUse(self._brain.brain_id, others)
         for pet_id, save in await self._store.live_pets():
+            await trio.lowlevel.checkpoint()  # reading many large saves takes seconds, and a signal may end the start
             self.executor.clock.schedule(pet_id, self._first_look_ms(save))
         self._started = True
 
@@ -237,7 +238,9 @@ class Pets:
             glimpse = Glimpse(record.save, (), None)
             if record.status is Status.ACTIVE:
                 try:
-                    glimpse = rules.glimpse(self.dispatch.state_of(pet, record), now)
+                    state = self.dispatch.state_of(pet, record)
+                    look = partial(rules.glimpse, state, now)
+                    glimpse = await self.dispatch.catch_up.run(state, record.save, now, look)
                 except RulesFailed as fault:
                     record = await self._stop(pet, record, fault)
             body = answers.view_body(record, glimpse, thinking=pet.thinking, server_time_ms=now)
@@ -265,8 +268,13 @@ class Pets:
 
     async def _obey(self, pet: Resident, record: Record, command: Command, operation: Operation) -> bytes:
         try:
-            step = rules.obey(self.dispatch.state_of(pet, record), command, self._now_ms())
-            save = rules.dump(step.state)
+            state, now = self.dispatch.state_of(pet, record), self._now_ms()
+
+            def obeyed() -> tuple[Step, bytes]:
+                step = rules.obey(state, command, now)
+                return step, rules.dump(step.state)
+
+            step, save = await self.dispatch.catch_up.run(state, record.save, now, obeyed)
         except engine.CommandRefused as refused:
             raise refusals.command_refused(refused) from None
         except RulesFailed as fault:
@@ -300,7 +308,7 @@ class Pets:
         return answer
 
     async def _park(self, operation: Operation, device_id: str, pet: Resident, record: Record) -> bytes:
-        decision = await self._decide(record, Park(operation, device_id, self._latest(pet, record)))
+        decision = await self._decide(record, Park(operation, device_id, await self._latest(pet, record)))
         if isinstance(decision, Replay):
             return answers.repeated_answer(decision.stored)
         answer = answers.record_answer(operation.operation_id, _left(decision), with_save=True)
@@ -308,12 +316,15 @@ class Pets:
         self.executor.release(pet)
         return answer
 
-    def _latest(self, pet: Resident, record: Record) -> bytes | None:
+    async def _latest(self, pet: Resident, record: Record) -> bytes | None:
         """The save of an active pet as it is now; None keeps the stored one, also where the rules fail on it."""
         if record.status is not Status.ACTIVE:
             return None
         try:
-            return rules.dump(rules.live(self.dispatch.state_of(pet, record), self._now_ms()).state)
+            state, now = self.dispatch.state_of(pet, record), self._now_ms()
+            return await self.dispatch.catch_up.run(
+                state, record.save, now, lambda: rules.dump(rules.live(state, now).state)
+            )
         except RulesFailed:
             return None
 
