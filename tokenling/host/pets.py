@@ -59,8 +59,8 @@ PETS_MAX = 64
 """Pets held at once, parked ones included (the seed's default)."""
 DECISIONS_MAX = 3
 """How often an owner's wish is decided anew when the row changed under it, which only maintenance can do."""
-LARGE_SAVE_BYTES = 100_000
-"""A larger upload is checked in a thread, one at a time: measured, a mebibyte takes a tenth of a second."""
+LARGE_SAVE_BYTES = 16_384
+"""A larger upload is checked in a thread, one at a time: 99 KB of many small values took the loop 0.12 s."""
 HOUSEKEEPING_S = 600.0
 """How often the store is looked through for what has waited too long: fine beside terms of a day and a week."""
 
@@ -109,6 +109,7 @@ class Pets:
         self._workers = (Worker("cpu", generators, queue),)
         self.executor = Executor(self.dispatch, queue, self._now_ms)
         self._uploads = trio.CapacityLimiter(1)
+        self._newcomers = trio.CapacityLimiter(1)
         self._serving = trio.CancelScope()
         self._closing = False
         self._started = False
@@ -192,7 +193,7 @@ class Pets:
     async def prepare(self, key_hash: bytes, pet_id: str, save: bytes) -> Prepared:
         """Hold an inactive save under a new id, or say what stands there when id and key are known already."""
         self._refuse_when_closing()
-        upload = await self._received(save, lambda state: state)
+        upload = await self._received(save, lambda state: state, self._newcomers)
         with _translated(), self.dispatch.visit(pet_id) as pet:
             for _ in range(DECISIONS_MAX):
                 async with pet.lock:
@@ -293,7 +294,7 @@ class Pets:
         if request.to == "local":
             return await self._change(pet_id, key_hash, partial(self._park, operation, request.device_id))
         assert request.save is not None, "the HTTP layer lets no activation without a save pass"
-        upload = await self._received(request.save, self._moved_in)
+        upload = await self._received(request.save, self._moved_in, self._uploads)
         event = Activate(operation, request.device_id, self._brain.brain_id, upload.save, request.takeover)
         return await self._change(pet_id, key_hash, partial(self._activate, event, upload))
 
@@ -414,8 +415,9 @@ class Pets:
         prepared = counts.by_status[Status.PREPARED]
         return Occupancy(counts.pets, settings.pets_max, prepared, settings.prepared_max)
 
-    async def _received(self, save: bytes, settle: Callable[[State], State]) -> Upload:
-        """An uploaded save, checked whole, with the state that `settle` makes of it."""
+    async def _received(self, save: bytes, settle: Callable[[State], State], place: trio.CapacityLimiter) -> Upload:
+        """An uploaded save, checked whole, with the state that `settle` makes of it. Owners and newcomers, who may be
+        anybody, each have a `place` of their own to wait for."""
 
         def receive() -> Upload:
             sent = rules.load_uploaded(save)
@@ -425,7 +427,7 @@ class Pets:
         try:
             if len(save) <= LARGE_SAVE_BYTES:
                 return receive()
-            return await trio.to_thread.run_sync(receive, limiter=self._uploads)
+            return await trio.to_thread.run_sync(receive, limiter=place)
         except engine.SaveRefused as refused:
             raise refusals.save_refused(refused) from None
         except RulesFailed:

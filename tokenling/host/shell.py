@@ -150,7 +150,7 @@ class Shell:
         key_hash, pet_id = key_hash_of(headers), pet_in(scope["path"])
         client = client_of(scope["client"][0] if scope["client"] else "", headers, self._doors.trusted)
         known = self._doors.rates.admit(pet_id, key_hash, client)
-        scope["state"]["key_hash"] = key_hash
+        scope["state"].update(key_hash=key_hash, known=known)
         if polled_pet(scope["method"], scope["path"]) and scope["query_string"]:
             return await self._serve_admitted(exchange, key_hash)  # it may park, within bounds of its own
         async with self._doors.in_flight.hold(exchange, None if known else client):
