@@ -37,7 +37,7 @@ EMPTY_TRIES_MAX = 2
 LOOK_AGAIN_MS = 1000
 """A pet that has just been lived up to now is not looked at again before that: no rule can make the clock spin."""
 EMPTY = "empty"
-PASSING_FAILURES = frozenset({FailureCode.FULL, FailureCode.IO, FailureCode.LOCKED})
+PASSING_FAILURES = frozenset({FailureCode.FULL, FailureCode.IO, FailureCode.LOCKED, FailureCode.MOVED})
 """Failures below the store that an operator or time mends while the host runs on; any other ends the process."""
 
 log = structlog.stdlib.get_logger(__name__)
