@@ -205,8 +205,14 @@ class Pets:
 
     async def _prepare(self, pet: Resident, key_hash: bytes, upload: Upload) -> Prepared:
         held = await self.dispatch.load(pet)
-        event = Prepare(pet.pet_id, key_hash, self._brain.brain_id, upload.save, await self._occupancy())
-        decision = decide(held, event, now_ms=self._now_ms())
+        room = await self._occupancy()
+        event = Prepare(pet.pet_id, key_hash, self._brain.brain_id, upload.save, room)
+        try:
+            decision = decide(held, event, now_ms=self._now_ms())
+        except Refused as refused:
+            if refused.code is RefusalCode.HOST_FULL and room.pets < room.pets_max:
+                raise refusals.prepared_full() from None
+            raise
         assert isinstance(decision, Decision), "preparing has no operation id"
         assert decision.record is not None, "preparing leaves a record"
         if decision.created:
