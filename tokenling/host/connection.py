@@ -135,7 +135,7 @@ class Connection:
 
     def _make_protocol(self) -> "Http1":
         socket = self._stream.socket
-        return Http1(
+        http1 = Http1(
             self._owner.app,
             self._owner.config,
             self._owner.context,
@@ -146,6 +146,8 @@ class Connection:
             parse_socket_addr(socket.family, socket.getsockname()),
             self._on_protocol,
         )
+        http1.connection = StrictHttp1(self._owner.config.h11_max_incomplete_size)
+        return http1
 
     async def _read(self) -> None:
         while not self._closing:
@@ -219,9 +221,30 @@ class Connection:
         self._reading.cancel()
 
 
+class StrictHttp1(h11.Connection):
+    """The server's half of h11, with two refusals more."""
+
+    def __init__(self, head_bytes_max: int) -> None:
+        super().__init__(h11.SERVER, max_incomplete_event_size=head_bytes_max)
+        self._head_bytes_max = head_bytes_max
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """h11 bounds a head that comes in pieces; one that lies there whole is measured here, with every byte of it. A
+        body of two lengths is what request smuggling is made of: h11 takes the chunks, others may take the number."""
+        waiting = len(self.trailing_data[0]) if self.their_state is h11.IDLE else 0
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            if waiting - len(self.trailing_data[0]) > self._head_bytes_max:
+                raise h11.RemoteProtocolError("too large a head", error_status_hint=431)
+            if {name for name, _ in event.headers} >= {b"content-length", b"transfer-encoding"}:
+                raise h11.RemoteProtocolError("two lengths of one body", error_status_hint=400)
+        return event
+
+
 class Http1(H11Protocol):
     """Hypercorn's HTTP/1.1 without its ways up to HTTP/2 and websockets, its answer to what is not HTTP with a body."""
 
+    connection: StrictHttp1
     _unsent = b""
 
     @property

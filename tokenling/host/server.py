@@ -16,6 +16,8 @@ from tokenling.host.shell import HEAD_BYTES_MAX, Shell
 
 KEEP_ALIVE_S = 75
 """Above the 60 s after which proxies drop an idle upstream connection, so that they close first."""
+KEEP_ALIVE_REQUESTS_MAX = 1000
+"""Then the connection closes behind an answer that says so: what a long connection may have gathered is let go."""
 BACKLOG = 1024
 GRACE_S = 1.0
 """What requests under way get when the server stops. Parked long-polls end at once, everything else takes
@@ -33,6 +35,7 @@ def hypercorn_config(listen: str, *, keep_alive_s: float = KEEP_ALIVE_S, grace_s
     config = Config()
     config.bind = [listen]
     config.keep_alive_timeout = keep_alive_s
+    config.keep_alive_max_requests = KEEP_ALIVE_REQUESTS_MAX
     config.backlog = BACKLOG
     config.h11_max_incomplete_size = HEAD_BYTES_MAX
     config.include_server_header = False
