@@ -252,7 +252,7 @@ class Pets:
                     record = await self._stop(pet, record, fault)
             body = answers.view_body(record, glimpse, thinking=pet.thinking, server_time_ms=now)
             view = View(body, answers.etag_of(record, pet.thinking))
-            pet.seen = Seen(record, pet.thinking, now, view)
+            pet.seen = Seen(record, pet.thinking, self._now_ms(), view)  # those who waited meanwhile share it
             return view
 
     async def command(self, pet_id: str, key_hash: bytes, envelope: Envelope) -> bytes:
