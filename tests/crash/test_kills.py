@@ -13,6 +13,8 @@ import pytest
 from crash_home import Home, Owner, Zygote, home
 
 WISHES_MAX = 40
+PARTED_LOOKED_AT = 5
+"""Deleted pets looked at after each kill; all of them after the last."""
 POINTS = {
     "in_a_write": (1, 4, 15),
     "before_the_commit": (1, 2, 5, 9),
@@ -117,7 +119,8 @@ def random_life(zygote: Zygote, state: Path, kills: int, seed: int, *, drop: boo
             live_until_killed(dying, owners, dice)
         with home(zygote, state) as again:
             assert again.address is not None
-            for owner in (*owners, *parted):
+            looked_at = parted if number == kills - 1 else dice.sample(parted, min(len(parted), PARTED_LOOKED_AT))
+            for owner in (*owners, *looked_at):
                 owner.check(again.address)
             leaving = owners.pop(0)
             if leaving.wishes:

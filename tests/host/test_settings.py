@@ -187,7 +187,14 @@ def test_what_is_allowed_arrives_as_its_value(good, name, text, field, value):
 def test_threads_are_clamped_to_cores_over_lanes_and_the_operator_is_told(good):
     found = read_settings(good | {"SUBTOKENLING_THREADS": "8", "SUBTOKENLING_CPU_LANES": "2"}, cores=4)
     assert found.settings.threads == 2
-    assert "SUBTOKENLING_THREADS is 8; 2 used: 4 cores over 2 lanes" in found.remarks
+    assert "SUBTOKENLING_THREADS is 8, but each lane gets 2 threads: 4 cores for 2 lanes" in found.remarks
+    one = read_settings(good | {"SUBTOKENLING_THREADS": "2"}, cores=1)
+    assert "SUBTOKENLING_THREADS is 2, but each lane gets 1 thread: 1 core for 1 lane" in one.remarks
+
+
+def test_a_default_that_is_clamped_is_nothing_to_tell(good):
+    found = read_settings(good, cores=1)
+    assert (1, []) == (found.settings.threads, [remark for remark in found.remarks if "THREADS" in remark])
 
 
 def test_a_secret_is_neither_in_an_error_nor_in_the_shown_settings(good):

@@ -236,6 +236,21 @@ async def test_a_query_is_one_wait_within_its_range_or_400(query: str) -> None:
     assert host.pets.calls == []
 
 
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("foo=1", "foo"), ("wait=1&foo=2", "foo"), ("wait=1&wait=2", "wait"), ("wait=x", "wait"), ("&&x", "x"),
+        ("=1&%66oo", "foo"), ("a+b=1", "a b"), ("x" * 400, "x" * 40), ("%ff=1", "\ufffd"), ("%00=1", "\0"),
+    ],
+)  # fmt: skip
+async def test_the_refusal_of_a_query_names_the_parameter(query: str, named: str) -> None:
+    async with running() as host, client(host) as http:
+        response = await http.get(f"/api/pets/{PET}?{query}")
+        without = await http.get(f"/api/pets/{PET}/receipts?{query}")
+    assert named == problem_of(response)["parameter"]
+    assert problem_of(without)["parameter"] == ("wait" if query.startswith("wait") else named)
+
+
 @pytest.mark.parametrize("path", ["/api/health", f"/api/pets/{PET}/receipts"])
 async def test_other_routes_take_no_query(path: str) -> None:
     async with running() as host, client(host) as http:

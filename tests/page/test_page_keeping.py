@@ -49,7 +49,7 @@ def test_a_pet_that_was_paused_for_another_device_is_taken_over_only_on_purpose(
     asking = owner.page.locator("[data-banner=move]")
     expect(asking).to_contain_text("paused for another device")
     assert home.pets() == ["parked"]
-    asking.get_by_role("button", name="Wake it from here all the same").click()
+    asking.get_by_role("button", name="Let it live on from here all the same").click()
     expect(asking).to_have_count(0)
     expect(banner).to_have_count(0)
     assert home.pets() == ["active"]
@@ -77,7 +77,7 @@ def test_a_file_holds_the_save_without_the_key_and_comes_in_as_another_pet(owner
     heard(owner)
     settings(owner)
     with owner.page.expect_download() as downloading:
-        owner.page.get_by_role("button", name="Keep a file").click()
+        owner.page.get_by_role("button", name="Keep a copy").click()
     path = tmp_path / "pip.json"
     downloading.value.save_as(path)
     entry = owner.entry()
@@ -95,7 +95,7 @@ def test_a_file_holds_the_save_without_the_key_and_comes_in_as_another_pet(owner
 
 @pytest.mark.parametrize(
     ("content", "told"),
-    [(b"{", "it is not JSON"), (b"[]", "does not look like a save"), (b"x" * 1_048_577, "larger than 1 MiB")],
+    [(b"{", "some other kind of file"), (b"[]", "was not kept from a pet"), (b"x" * 1_048_577, "larger than any pet")],
     ids=["json", "shape", "size"],
 )
 def test_a_file_that_is_no_save_is_refused_plainly(owner, home, content, told):
@@ -111,7 +111,7 @@ def test_a_save_that_the_host_refuses_can_be_given_up(owner, home):
     owner.page.locator("[data-import]").set_input_files(
         {"name": "x.json", "mimeType": "application/json", "buffer": content}
     )
-    expect(owner.page.get_by_role("alert")).to_contain_text("The host refused this save.")
+    expect(owner.page.get_by_role("alert")).to_contain_text("The host takes no pet from this file")
     owner.page.get_by_role("button", name="Cancel").click()
     expect(owner.page.get_by_role("button", name="Say hello")).to_be_visible()
     eventually(owner, lambda: owner.records()["remote"]["pets"] == {})
@@ -139,7 +139,7 @@ def test_a_quarantined_pet_is_shown_with_its_fault_and_can_be_kept_as_a_file(gue
     expect(guest.page.get_by_role("button", name="Wash")).to_be_disabled()
     settings(guest)
     with guest.page.expect_download() as downloading:
-        guest.page.get_by_role("button", name="Keep a file").click()
+        guest.page.get_by_role("button", name="Keep a copy").click()
     assert downloading.value.suggested_filename.endswith(".tokenling.json")
 
 

@@ -61,6 +61,22 @@ def test_serve_without_settings_names_each_that_it_needs(tmp_path):
     assert len(done.stderr.splitlines()) == len(needed)
 
 
+@pytest.mark.parametrize("options", [[], ["--print-config"], ["--check"]])
+def test_a_mistyped_name_is_told_beside_the_setting_that_it_leaves_missing(environ, options):
+    environ["SUBTOKENLING_LISTN"] = environ.pop("SUBTOKENLING_LISTEN")
+    done = run("serve", *options, environ=environ)
+    assert done.returncode == 2
+    hint, refusal = done.stderr.splitlines()
+    assert "tokenling: SUBTOKENLING_LISTN: no such setting, not read; is SUBTOKENLING_LISTEN meant?" == hint
+    assert refusal.startswith("tokenling: error: SUBTOKENLING_LISTEN: found nothing")
+
+
+def test_a_mistyped_name_is_told_with_the_configuration_that_is_whole_without_it(environ):
+    done = run("serve", "--print-config", environ=environ | {"SUBTOKENLING_MAX_PET": "3"})
+    assert (0, 1) == (done.returncode, done.stderr.count("\n"))
+    assert "is SUBTOKENLING_MAX_PETS meant?" in done.stderr
+
+
 def test_a_check_passes_and_leaves_no_database_behind(environ, tmp_path):
     done = run("serve", "--check", environ=environ)
     assert (0, "") == (done.returncode, done.stderr)

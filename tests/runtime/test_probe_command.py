@@ -72,7 +72,7 @@ def test_input_that_is_no_json_ends_with_one_line(brain_dir: Path, text: str | b
 def test_a_missing_directory_setting_is_named() -> None:
     result = CliRunner().invoke(probe.command, [], input=SEED_EXAMPLE, env={"SUBTOKENLING_MODEL_DIR": ""})
     assert result.exit_code == 2
-    assert "SUBTOKENLING_MODEL_DIR" in result.stderr
+    assert result.stderr.startswith("tokenling: error: SUBTOKENLING_MODEL_DIR")
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,69 @@ def test_verify_says_identical_different_and_refused(
         (tmp_path / "receipt.json").write_bytes(data)
         result = CliRunner().invoke(verify_command.command, [str(tmp_path / "receipt.json"), "--brain", str(brain_dir)])
         assert (code, words) == (result.exit_code, result.stdout), result.output
+
+
+@pytest.fixture
+def receipts(brain: Brain, lane: Lane, pet_request: GenerationRequest) -> dict[str, bytes]:
+    """An honest one, one with another output, one that cannot be proved, one without its request."""
+    plan = plan_turn(pet_request, brain)
+    honest = make_receipt(plan, decode(lane, plan), brain, lane, request=pet_request)
+    return {
+        "honest": honest.owner_json(),
+        "other": replace(honest, token_ids=(*honest.token_ids[:-1], 77)).owner_json(),
+        "fast": replace(honest, fields={**honest.fields, "numerics": "fast"}).owner_json(),
+        "public": honest.public_json(),
+    }
+
+
+def verified(data: bytes, *options: str, **environ: str) -> Result:
+    return CliRunner().invoke(verify_command.command, ["-", *options], input=data, env=environ)
+
+
+ANSWERS = [
+    (("honest",), 0, "identical\n"),
+    (("honest", "honest"), 0, "1: identical\n2: identical\n"),
+    (("honest", "fast"), 2, "1: identical\n2: not provable here: numerics\n"),
+    (("other", "fast", "honest"), 1, "1: different: outputSha256\n2: not provable here: numerics\n3: identical\n"),
+    (("public", "honest"), 2, "2: identical\n"),
+]
+
+
+@pytest.mark.parametrize(("names", "code", "words"), ANSWERS)
+@pytest.mark.parametrize("form", [b'{"receipts": [%s]}', b"[%s]"])
+def test_a_whole_answer_is_verified_turn_by_turn_and_the_worst_one_counts(
+    receipts: dict[str, bytes], brain_dir: Path, names: tuple[str, ...], code: int, words: str, form: bytes
+) -> None:
+    result = verified(form % b",".join(receipts[name] for name in names), "--brain", str(brain_dir))
+    assert (code, words) == (result.exit_code, result.stdout), result.stderr
+    assert names.count("public") == len(result.stderr.splitlines())
+
+
+def test_one_turn_of_an_answer_can_be_named(receipts: dict[str, bytes], brain_dir: Path) -> None:
+    data = b'{"receipts": [%s, %s]}' % (receipts["other"], receipts["honest"])
+    assert "2: identical\n" == verified(data, "--turn", "2", SUBTOKENLING_MODEL_DIR=str(brain_dir)).stdout
+    beyond = verified(data, "--turn", "3", SUBTOKENLING_MODEL_DIR=str(brain_dir))
+    assert (2, "tokenling: error: --turn: found 3, expected 1 to 2, the oldest first\n") == (
+        beyond.exit_code,
+        beyond.stderr,
+    )
+
+
+HOSTILE = [b'{"receipts": []}', b"[]", b'{"receipts": [1]}', b'{"receipts": [null]}', b'{"receipts": ["\\ud800"]}',
+           b'{"receipts": ' + b"[" * 100_000, b'{"receipts": {}}', b'{"receipts": [[[]]], "receipts": []}', b"",
+           b"\xff", b'{"receipts": [{"receiptVersion": 1e400}]}']  # fmt: skip
+
+
+@pytest.mark.parametrize("data", HOSTILE)
+def test_what_holds_no_receipt_is_told_in_one_line(data: bytes) -> None:
+    result = verified(data)
+    assert (2, "") == (result.exit_code, result.stdout), result.output
+    assert [True] == [line.startswith("tokenling: error: ") for line in result.stderr.splitlines()]
+
+
+def test_without_a_brain_named_the_shipped_one_is_asked(receipts: dict[str, bytes]) -> None:
+    result = verified(receipts["honest"], SUBTOKENLING_MODEL_DIR="")
+    assert (1, "different: brainId\n") == (result.exit_code, result.stdout), result.stderr
 
 
 def test_verify_against_no_brain_is_exit_3(

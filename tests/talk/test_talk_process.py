@@ -96,6 +96,7 @@ REFUSED = [
     ("not a save", 4, b"save refused: not_json"),
     ("locked", 4, b"another process that has this pet"),
     ("remote", 4, b"a pet that lives on a host"),
+    ("remote names the way", 4, b"tokenling talk --import "),
     ("other brain", 3, b"found sprout-0, expected oak-9"),
     ("no brain", 3, b"brain "),
     ("--seed -1", 2, b"--seed"),
@@ -113,7 +114,7 @@ def test_what_cannot_begin_says_why_and_changes_nothing(tmp_path, what, code, to
     match what:
         case "not a save":
             path.write_bytes(b"{")
-        case "remote":
+        case "remote" | "remote names the way":
             stored(path, mode="remote")
         case "other brain":
             stored(path, brain_id="oak-9")
@@ -141,6 +142,48 @@ def test_what_cannot_begin_says_why_and_changes_nothing(tmp_path, what, code, to
     assert b"" == done.stdout
     assert b"Traceback" not in done.stderr
     assert before == (path.read_bytes() if path.is_file() else None)
+
+
+@pytest.mark.parametrize(("brain_id", "told"), [("sprout-0", b""), ("oak-9", b"thought with oak-9")])
+def test_an_export_of_a_page_becomes_another_pet_and_stays_as_it_is(tmp_path, brain_id, told):
+    export, path = tmp_path / "export.json", tmp_path / "mine.json"
+    stored(export, brain_id=brain_id, mode="remote", minutes_ago=3 * 60)
+    before = export.read_bytes()
+    done = run(path, "hello you\n", "--import", str(export), "--json")
+    assert 0 == done.returncode, done.stderr
+    assert told in done.stderr
+    assert bool(told) == bool(done.stderr)
+    kinds = [json.loads(line)["kind"] for line in done.stdout.splitlines()]
+    assert "catchingUp" not in kinds  # a move replays no time
+    assert before == export.read_bytes()
+    hosting = view_of(saved(path)).inner("hosting")
+    assert ("local", "sprout-0") == (hosting.text("mode"), hosting.text("brainId"))
+    assert "hello you" in [line.text("text") for line in view_of(saved(path)).all("chat")]
+    assert 0 == run(path, "").returncode
+
+
+IMPORTS = [
+    ("over a pet", (), b"--import: found a pet in"),
+    ("nothing there", (), b"found no such file or directory, expected a save"),
+    ("no save", (), b"save refused: not_json"),
+    ("beside --name", ("--name", "Momo"), b"--name: found --import beside it"),
+]
+
+
+@pytest.mark.parametrize(("what", "options", "told"), IMPORTS, ids=[what for what, _, _ in IMPORTS])
+def test_an_import_that_cannot_be_made_says_why_and_makes_and_changes_nothing(tmp_path, what, options, told):
+    export, path = tmp_path / "export.json", tmp_path / "mine.json"
+    if what == "no save":
+        export.write_bytes(b"{")
+    elif what != "nothing there":
+        stored(export, mode="remote")
+    if what == "over a pet":
+        stored(path)
+    before = path.read_bytes() if path.exists() else None
+    done = run(path, "hello\n", "--import", str(export), *options)
+    assert (2, b"") == (done.returncode, done.stdout)
+    assert told in done.stderr
+    assert before == (path.read_bytes() if path.exists() else None)
 
 
 def test_a_script_with_a_line_that_is_refused_goes_on_and_ends_with_1(tmp_path):
@@ -209,6 +252,7 @@ def test_at_a_terminal_a_refused_line_is_no_failure_and_quit_ends_it(tmp_path):
     terminal.expect("2 hours went by.")
     assert "living 2 hours" in terminal.seen
     assert "100%" in terminal.seen
+    assert "00:00" not in terminal.seen  # how long the bar thinks it takes is over when it is told
     terminal.type("/quit\n")
     assert 0 == terminal.end()
 

@@ -9,8 +9,9 @@ from talk_scenes import DAY, HOUR, NOON, Drawer, Script, egg
 
 from tokenling.cli.talk import Talk
 from tokenling.cli.talk_screen import Unfolding
-from tokenling.cli.talk_view import ACTS, DEEDS
+from tokenling.cli.talk_view import ACTS, DEEDS, MASS, WANTED, deeds, many, one
 from tokenling.engine import LISTS
+from tokenling.engine.lists import WANTS
 from tokenling.engine.tags import parted
 
 
@@ -25,6 +26,41 @@ def talk(tmp_path, text=None, *, as_json=False, fail_with=None):
 def test_every_effect_and_action_has_words():
     assert list(LISTS["effects"]) == list(DEEDS)
     assert set(LISTS["actions"]) - {"wake"} == set(ACTS)
+
+
+THINGS = [
+    ("feed", {"item": "plum"}, "gets a plum"),
+    ("feed", {"item": "apple"}, "gets an apple"),
+    ("feed", {"item": "soup"}, "gets some soup"),
+    ("offer", {"item": "catch"}, "is offered a game of catch"),
+    ("offer", {"item": "blocks"}, "is offered some blocks"),
+    ("accept", {"item": "acorn"}, "takes an acorn"),
+    ("decline", {"item": "kite"}, "does not take a kite"),
+    ("decline", {"item": "catch"}, "does not want a game of catch"),
+    ("accept", {"item": "catch"}, "agrees to a game of catch"),
+    ("grow", {"item": "adult"}, "has grown: an adult now"),
+    ("want", {"item": "food"}, "would like a meal"),
+    ("game_end", {"n": 1}, "played for 1 point"),
+    ("game_end", {"n": 0}, "played for 0 points"),
+]
+
+
+@pytest.mark.parametrize(("kind", "members", "told"), THINGS)
+def test_a_deed_is_told_in_english(kind, members, told):
+    assert (told,) == deeds(({"kind": kind, **members},))
+
+
+@pytest.mark.parametrize("kind", ["foods", "toys", "gifts", "stages", "offers"])
+def test_every_thing_has_an_article_that_fits_it(kind):
+    for item in LISTS[kind]:
+        article, _, rest = one(item).partition(" ")
+        assert article == ("some" if item in MASS else "an" if item[0] in "aeiou" else "a"), item
+        assert rest.endswith(item)
+
+
+def test_every_want_has_words_and_every_food_a_plural():
+    assert set(WANTS) == set(WANTED)
+    assert ["berries", "plums", "carrots", "bread", "soup", "honey", "nuts", "apples"] == [*map(many, LISTS["foods"])]
 
 
 def test_a_reply_unfolds_word_by_word_without_its_tags():
@@ -54,7 +90,7 @@ def test_a_person_sees_words_and_deeds(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "Pip: The sun is out.\n" in out
     assert "(Pip feels happy, goes to the garden)" in out
-    assert "(Pip gets plum)" in out
+    assert "(Pip gets a plum)" in out
     assert "[" not in out
 
 

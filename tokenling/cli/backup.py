@@ -22,7 +22,7 @@ def backup(*, out: Path, database: Path | None) -> None:
     try:
         back_up_beside(path, out.absolute())
     except FileExistsError:
-        refuse(ExitCode.DATABASE, [f"{out}: found a file, expected a name that is free"])
+        refuse(ExitCode.SETTINGS, [f"{out}: found a file, expected a name that is free"])
     except StoreRefused as refused:
         refuse(ExitCode.DATABASE, [str(refused)])
     except OSError as error:

@@ -13,7 +13,7 @@ from tokenling.cli.database import database_option, existing_database, now_ms
 from tokenling.cli.logs import set_up_logs
 from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.settings import MODEL_DIR
-from tokenling.store import PetSummary, Store, StoreError, StoreRefused, open_store
+from tokenling.store import PetSummary, PrefixUnknown, Store, StoreError, StoreRefused, open_store
 
 T = TypeVar("T")
 
@@ -111,5 +111,5 @@ def _in_store(database: Path | None, work: Callable[[Store], Awaitable[T]]) -> T
     except StoreRefused as refused:
         refuse(ExitCode.DATABASE, [str(refused)])
     if isinstance(result, StoreError):
-        refuse(ExitCode.DATABASE, [str(result)])
+        refuse(ExitCode.SETTINGS if isinstance(result, PrefixUnknown) else ExitCode.DATABASE, [str(result)])
     return result

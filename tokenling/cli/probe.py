@@ -46,7 +46,7 @@ def command(
 
 def fail(code: int, message: str) -> NoReturn:
     """End with one line on standard error."""
-    click.echo(message, err=True)
+    click.echo(f"tokenling: error: {message}", err=True)
     sys.exit(code)
 
 
@@ -109,10 +109,11 @@ def error_line(error: "BrainError") -> "dict[str, JsonValue]":
 def run_request(lane: "Lane", document: "JsonValue", benchmark_tokens: int | None) -> "dict[str, JsonValue]":
     """Plan and decode one request."""
     from tokenling.runtime import GenerationRefused, decode, plan_turn
+    from tokenling.runtime.documents import kind_of
     from tokenling.runtime.requests import request_from_json
 
     if not isinstance(document, dict):
-        raise GenerationRefused("request_malformed", "request", f"a {type(document).__name__}", "an object")
+        raise GenerationRefused("request_malformed", "request", kind_of(document), "an object")
     plan = plan_turn(request_from_json(document), lane.brain)
     if benchmark_tokens is not None:
         plan = fixed_count(plan, benchmark_tokens)

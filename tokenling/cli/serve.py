@@ -10,7 +10,7 @@ from tokenling.cli.hosting import WEB_ROOT, available_cores, run_plan
 from tokenling.host.exits import ExitCode
 from tokenling.host.plan import BrainLoader, HostBrain, HostPlan
 from tokenling.host.setting_values import Address
-from tokenling.host.settings import SettingsRefused, read_settings, show_settings
+from tokenling.host.settings import SettingsRefused, foreign_names, read_settings, show_settings
 
 
 @click.command()
@@ -33,10 +33,11 @@ def run_serve(loader: BrainLoader, *, check: bool, print_config: bool, log_level
     try:
         found = read_settings(os.environ, cores=available_cores())
     except SettingsRefused as refused:
+        tell(foreign_names(os.environ))  # a name that is mistyped is why another one is missing
         refuse(ExitCode.SETTINGS, [str(problem) for problem in refused.problems])
+    tell(found.remarks)
     if print_config and not check:
         return
-    tell(found.remarks)
     plan = HostPlan(
         found.settings, loader, announce=announce, web_root=WEB_ROOT, check=check, announce_metrics=announce_metrics
     )

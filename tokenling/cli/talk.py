@@ -12,7 +12,7 @@ from typing import NoReturn
 import click
 
 from tokenling.cli.brain_files import shipped_brain_dir
-from tokenling.cli.console import refuse
+from tokenling.cli.console import refuse, tell
 from tokenling.cli.pet_file import PetFile, held
 from tokenling.cli.save_view import view_of
 from tokenling.cli.talk_input import Act, Catch, LineReader, LineRefused, Quit, Show, Typed, Wait, parse_line
@@ -35,6 +35,7 @@ from tokenling.engine import (
     new_pet,
     rehome,
 )
+from tokenling.engine.bounds import SAVE_BYTES_MAX
 from tokenling.engine.zones import zone_keys
 from tokenling.host.exits import ExitCode, HostRefused
 
@@ -55,12 +56,25 @@ Screens = TextScreen | JsonScreen
 @click.option(
     "--brain", "brain_dir", type=click.Path(path_type=Path, file_okay=False), help="Instead of the shipped brain."
 )
+@click.option(
+    "--import",
+    "source",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A save to make another pet from, which then lives in --state; the save itself stays as it is.",
+)
 @click.option("--seed", type=click.IntRange(0, 2**53 - 1), help="What a new pet's character and chance are drawn from.")
 @click.option("--name", default=None, help=f"A new pet's name.  [default: {NAME}]")
 @click.option("--zone", default=None, help="A new pet's time zone.  [default: this machine's]")
 @click.option("--json", "as_json", is_flag=True, help="Answer in JSON, an object a line; take commands as JSON too.")
 def talk(
-    *, path: Path | None, brain_dir: Path | None, seed: int | None, name: str | None, zone: str | None, as_json: bool
+    *,
+    path: Path | None,
+    brain_dir: Path | None,
+    source: Path | None,
+    seed: int | None,
+    name: str | None,
+    zone: str | None,
+    as_json: bool,
 ) -> None:
     """Talk with a pet in this terminal: type to it; /help lists what else you can do.
 
@@ -71,12 +85,16 @@ def talk(
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8
     try:
         with held(path or default_path()) as file:
-            found = read_pet(file, {"--seed": seed, "--name": name, "--zone": zone})
-            fresh = born(seed=seed, name=name, zone=zone) if found is None else found
+            new = {"--seed": seed, "--name": name, "--zone": zone}
+            found = read_pet(file, {**new, "--import": source})
+            given = None if source is None else read_import(source, new)
             words = open_words(brain_dir or shipped_brain_dir())
-            state = at_home(fresh, words, file.path)
+            if given is not None:
+                state = moved_in(given, words)
+            else:
+                state = at_home(found or born(seed=seed, name=name, zone=zone), words, file.path)
             file.keep(dump_save(state))
-            sys.exit(run(Talk(state, words, file, as_json=as_json), words, newborn=found is None))
+            sys.exit(run(Talk(state, words, file, as_json=as_json), words, newborn=(found or given) is None))
     except HostRefused as refused:
         refuse(refused.exit_code, refused.lines)
     except KeyboardInterrupt:
@@ -139,10 +157,28 @@ def read_pet(file: PetFile, options: Mapping[str, object]) -> State | None:
     for option, value in options.items():
         if value is not None:
             refuse_option(option, f"a pet in {file.path}", "no pet there yet: this is for a new one")
+    return pet_of(data, ExitCode.DATABASE, f"--state {file.path}")
+
+
+def read_import(path: Path, options: Mapping[str, object]) -> State:
+    """The pet that the save at `path` tells of; `options` are for one that is made of nothing. Raises `HostRefused`."""
+    for option, value in options.items():
+        if value is not None:
+            refuse_option(option, "--import beside it", "one of the two: an imported pet brings its own")
+    try:
+        with path.open("rb") as source:
+            data = source.read(SAVE_BYTES_MAX + 1)
+    except OSError as error:
+        refuse_option(f"--import {path}", (error.strerror or "an error").lower(), "a save that may be read")
+    return pet_of(data, ExitCode.SETTINGS, f"--import {path}")
+
+
+def pet_of(data: bytes, exit_code: ExitCode, subject: str) -> State:
+    """The pet in the bytes of a save. Raises `HostRefused` naming where they were."""
     try:
         return load_save(data)
     except SaveRefused as refused:
-        raise HostRefused(ExitCode.DATABASE, f"--state {file.path}: {refused}") from None
+        raise HostRefused(exit_code, f"{subject}: {refused}") from None
 
 
 def born(*, seed: int | None, name: str | None, zone: str | None) -> State:
@@ -171,7 +207,8 @@ def at_home(state: State, words: BrainWords, path: Path) -> State:
     if hosting.mode == "remote":
         raise HostRefused(
             ExitCode.DATABASE,
-            f"--state {path}: found a pet that lives on a host, expected a local one: bring it home first",
+            f"--state {path}: found a pet that lives on a host, expected a local one: bring it home on its page, or "
+            f"make another pet from this save: tokenling talk --import {path} --state NEW_FILE",
         )
     if hosting.brain_id == words.brain.id:
         return state
@@ -182,6 +219,14 @@ def at_home(state: State, words: BrainWords, path: Path) -> State:
         )
     clock_ms = body_clock_ms(state)
     return rehome(state, mode="local", time_zone=hosting.time_zone, brain_id=words.brain.id, now_ms=clock_ms).state
+
+
+def moved_in(given: State, words: BrainWords) -> State:
+    """Another pet, like the one that was given: local, with this brain whichever it had, from now on."""
+    hosting = hosting_of(given)
+    if hosting.brain_id not in {"", words.brain.id}:
+        tell([f"--import: this pet thought with {hosting.brain_id}; the one made of it thinks with {words.brain.id}"])
+    return rehome(given, mode="local", time_zone=hosting.time_zone, brain_id=words.brain.id, now_ms=now_ms()).state
 
 
 def refuse_option(option: str, found: str, expected: str) -> NoReturn:

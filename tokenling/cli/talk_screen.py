@@ -112,7 +112,9 @@ class TextScreen:
         self._leave_prompt()
         self._missed = []
         label = f"living {_span(minutes)}"
-        with click.progressbar(length=minutes, label=label, file=sys.stderr, hidden=not self._bar) as bar:
+        with click.progressbar(
+            length=minutes, label=label, file=sys.stderr, hidden=not self._bar, show_eta=False
+        ) as bar:
             yield lambda done: bar.update(max(0, min(minutes, done) - bar.pos))
         missed, self._missed = self._missed, None
         self._say(f"{_span(minutes)} went by." + ("" if missed else " It was quiet."))

@@ -9,12 +9,13 @@ from tokenling.engine.phrases import where
 
 BAR_WIDTH = 10
 T = TypeVar("T")
+VOWELS = tuple("aeiou")
 METERS = ("fullness", "energy", "mood", "hygiene", "warmth", "bond")
 
 DEEDS: Mapping[str, str] = {
     "hatch": "hatches",
-    "grow": "has grown: {item} now",
-    "feed": "gets {item}",
+    "grow": "has grown: {one} now",
+    "feed": "gets {one}",
     "wash": "has a bath",
     "tuck": "is tucked in",
     "stroke": "is stroked",
@@ -24,20 +25,23 @@ DEEDS: Mapping[str, str] = {
     "feel": "feels {item}",
     "go": "goes to the {item}",
     "act": "{act}",
-    "offer": "is offered {item}",
-    "accept": "takes {item}",
-    "decline": "does not take {item}",
+    "offer": "is offered {one}",
+    "accept": "{takes} {one}",
+    "decline": "does not {take} {one}",
     "expire": "sees the offer pass",
     "game_start": "plays: /catch and your score within three minutes",
-    "game_end": "played for {n} points",
+    "game_end": "played for {points}",
     "game_expire": "stops playing",
     "sleep": "falls asleep",
     "wake": "wakes up",
-    "want": "would like: {item}",
+    "want": "would like {want}",
     "remember": "remembers: {item}",
     "diary": "writes in its diary",
 }
 """Every effect in words; "" for what its line says already."""
+MASS = ("bread", "soup", "honey", "blocks")
+"""Things that are some, not one."""
+WANTED: Mapping[str, str] = {"food": "a meal", "wash": "a bath", "warmth": "to be warm", "company": "company"}
 ACTS: Mapping[str, str] = {
     "eat": "eats a snack",
     "nap": "takes a nap",
@@ -65,8 +69,37 @@ def deeds(effects: tuple[JsonObject, ...]) -> tuple[str, ...]:
 
 
 def _deed(effect: JsonObject) -> str:
-    item = str(effect.get("item", ""))
-    return DEEDS[str(effect["kind"])].format(item=item, n=effect.get("n", 0), act=ACTS.get(item, item))
+    item, n = str(effect.get("item", "")), effect.get("n", 0)
+    words = {
+        "item": item,
+        "one": one(item),
+        "takes": "agrees to" if item == "catch" else "takes",
+        "take": "want" if item == "catch" else "take",
+        "act": ACTS.get(item, item),
+        "want": WANTED.get(item, item),
+        "points": f"{n} point{'s' * (n != 1)}",
+    }
+    return DEEDS[str(effect["kind"])].format(**words)
+
+
+def one(item: str) -> str:
+    """An item as a sentence has it: with its article, or `some`."""
+    if item == "catch":
+        return "a game of catch"
+    if item in MASS:
+        return f"some {item}"
+    return _with_article(item) if item else item
+
+
+def many(item: str) -> str:
+    """An item as a kind of thing: what a pet may love."""
+    if item in MASS:
+        return item
+    return f"{item[:-1]}ies" if item.endswith("y") else f"{item}s"
+
+
+def _with_article(words: str) -> str:
+    return f"{'an' if words.startswith(VOWELS) else 'a'} {words}"
 
 
 def body_lines(pet: SaveView) -> tuple[str, ...]:
@@ -75,9 +108,9 @@ def body_lines(pet: SaveView) -> tuple[str, ...]:
     assert character is not None
     assert body is not None
     sleeping = "asleep" if pet.flag("asleep") else "awake"
-    who = f"{pet.text('name')}, a {' and '.join(character.words('traits'))} {pet.text('stage')}"
+    who = f"{pet.text('name')}, {_with_article(' and '.join(character.words('traits')))} {pet.text('stage')}"
     return (
-        f"{who}, loves {character.text('food')}.",
+        f"{who}, loves {many(character.text('food'))}.",
         f"It is {sleeping} {where(pet.text('place'))}, feeling {pet.text('feeling')}.",
         *(_bar(name, body.number(name)) for name in METERS),
         *_having(pet),
@@ -94,9 +127,9 @@ def _having(pet: SaveView) -> tuple[str, ...]:
     if pet.words("treasures"):
         parts.append(f"treasures: {', '.join(pet.words('treasures'))}")
     if (want := pet.inner("want")) is not None:
-        parts.append(f"would like: {want.text('kind')}")
+        parts.append(f"would like {WANTED.get(want.text('kind'), want.text('kind'))}")
     if (offer := pet.inner("offer")) is not None:
-        parts.append(f"on offer: {offer.text('item') or offer.text('kind')}")
+        parts.append(f"on offer: {one(offer.text('item') or offer.text('kind'))}")
     return tuple(parts)
 
 

@@ -8,6 +8,7 @@ from tokenling.host.answers import Answer, Headers, raw_json_answer
 from tokenling.host.envelope_fields import is_pet_id
 from tokenling.host.envelopes import PetsPort, View
 from tokenling.host.errors import ApiError
+from tokenling.host.query import wrong_parameter
 from tokenling.host.waits import Waits
 
 WAIT_S_MAX = 50
@@ -60,7 +61,8 @@ def wait_seconds(query: bytes) -> int:
         return 0
     name, _, value = query.partition(b"=")
     if name != b"wait" or b"&" in value:
-        raise ApiError(400, "invalid_query", "The only parameter here is `wait`, once.", parameter="")
+        parameter = wrong_parameter(query, known="wait")
+        raise ApiError(400, "invalid_query", "The only parameter here is `wait`, once.", parameter=parameter)
     if not (value.isdigit() and len(value) <= 2 and int(value) <= WAIT_S_MAX):
         expected = f"`wait` must be whole seconds from 0 to {WAIT_S_MAX}."
         raise ApiError(400, "invalid_query", expected, parameter="wait")

@@ -21,6 +21,7 @@ from tokenling.host.errors import ApiError
 from tokenling.host.json_value import JsonValue
 from tokenling.host.keys import same_secret
 from tokenling.host.polls import Polls, check_pet_id, etag_asked_for
+from tokenling.host.query import wrong_parameter
 from tokenling.host.static_files import PAGE_POLICY, StaticFile
 
 PROTOCOL_VERSION = 1
@@ -203,7 +204,8 @@ def owned(pet_id: str) -> bytes:
 
 def refuse_query() -> None:
     if request.query_string:
-        raise ApiError(400, "invalid_query", "This route takes no query.", parameter="")
+        parameter = wrong_parameter(request.query_string)
+        raise ApiError(400, "invalid_query", "This route takes no query.", parameter=parameter)
 
 
 def json_response(body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -136,8 +136,8 @@ ALLOWED_ORIGIN = Setting(
 )
 THREADS = Setting(
     "THREADS",
-    "CPU threads inside one ONNX Runtime step; clamped to the cores over the lanes, with a line saying so. Threads "
-    "between operators stay at one.",
+    "CPU threads inside one ONNX Runtime step; clamped to the cores over the lanes, with a line saying so "
+    "where it is set. Threads between operators stay at one.",
     "4",
     f"a whole number from 1 to {THREADS_MAX}",
     whole(1, THREADS_MAX),
@@ -354,10 +354,10 @@ def _in_table_order(problems: list[Problem]) -> tuple[Problem, ...]:
 
 def _remarks(environ: Mapping[str, str], settings: Settings, threads_wanted: int, cores: int) -> tuple[str, ...]:
     remarks = [*foreign_names(environ)]
-    if settings.threads < threads_wanted:
+    if settings.threads < threads_wanted and THREADS.variable in environ:  # a default asks for nothing
         remarks.append(
-            f"{THREADS.variable} is {threads_wanted}; {settings.threads} used: "
-            f"{cores} cores over {settings.cpu_lanes} lanes"
+            f"{THREADS.variable} is {threads_wanted}, but each lane gets {_counted(settings.threads, 'thread')}: "
+            f"{_counted(cores, 'core')} for {_counted(settings.cpu_lanes, 'lane')}"
         )
     checkout = git_checkout_of(settings.database)
     if checkout is not None:
@@ -365,6 +365,10 @@ def _remarks(environ: Mapping[str, str], settings: Settings, threads_wanted: int
             f"{DB.variable} lies inside the Git checkout {checkout}: it holds private state, keep it outside"
         )
     return tuple(remarks)
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}" + ("" if count == 1 else "s")
 
 
 def foreign_names(environ: Mapping[str, str]) -> list[str]:

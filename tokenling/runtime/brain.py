@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tokenling.runtime.config import ModelConfig, read_config
 from tokenling.runtime.documents import JsonObject, JsonValue, brain_object
-from tokenling.runtime.errors import BrainRefused
+from tokenling.runtime.errors import BrainRefused, quote
 from tokenling.runtime.external_data import check_external, external_tensors
 from tokenling.runtime.files import (
     DOCUMENT_BYTES_MAX,
@@ -163,7 +163,7 @@ def _manifest(root: Path, brain_id: str | None, features: tuple[str, ...] | None
     if brain_id is not None and brain_id != manifest.id:
         raise BrainRefused("id_mismatch", "brain.json id", manifest.id, f"{brain_id}, as set")
     if features is not None and set(features) != set(manifest.features):
-        raise BrainRefused("features_mismatch", "brain.json features", manifest.features, f"{features}, as set")
+        raise BrainRefused("features_mismatch", "brain.json features", manifest.features, f"{quote(features)}, as set")
     return manifest
 
 

@@ -9,6 +9,14 @@ from tokenling.runtime.errors import BrainRefused
 JsonValue: TypeAlias = "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 
+_KINDS: tuple[tuple[type, str], ...] = (
+    (bool, "true or false"),  # before int, which it is as well
+    (int, "an integer"),
+    (float, "a number with a fraction or exponent"),
+    (str, "a text"),
+    (Mapping, "an object"),
+)
+
 
 class JsonRefused(ValueError):  # noqa: N818 - named like its siblings
     """The bytes are not one plain JSON object; the message says why, without quoting values."""
@@ -18,7 +26,7 @@ def parse_object(data: bytes) -> JsonObject:
     """The one JSON object that `data` holds, as UTF-8. Raises `JsonRefused`."""
     value = parse_value(data)
     if not isinstance(value, Mapping):
-        raise JsonRefused(f"a JSON {type(value).__name__}, not an object")
+        raise JsonRefused(f"{kind_of(value)}, not an object")
     return value
 
 
@@ -43,6 +51,13 @@ def brain_object(data: bytes, subject: str) -> JsonObject:
         return parse_object(data)
     except JsonRefused as refusal:
         raise BrainRefused("json_malformed", subject, str(refusal), "one JSON object") from None
+
+
+def kind_of(value: JsonValue) -> str:
+    """What JSON calls a value of this kind: a refusal says it where the value itself may be an owner's words."""
+    if value is None:
+        return "null"
+    return next((name for kind, name in _KINDS if isinstance(value, kind)), "an array")
 
 
 def canonical_json(value: JsonValue) -> bytes:

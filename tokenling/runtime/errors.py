@@ -4,6 +4,8 @@ No message ever holds prompt text or generated text: subjects are file, field an
 types, counts and short quotations from a brain's own files.
 """
 
+import json
+
 FOUND_CHARS_MAX = 200
 """A finding is quoted from a file nobody vouches for: bounded so that a log line stays a line."""
 
@@ -36,7 +38,14 @@ class ReceiptRefused(BrainError):  # noqa: N818 - a contract name
 
 
 def quote(found: object) -> str:
-    """`found` as one bounded printable line."""
-    text = found if isinstance(found, str) else repr(found)
+    """`found` as one bounded printable line: a text as it is, anything else as JSON, as a brain's files have it."""
+    text = found if isinstance(found, str) else "nothing" if found is None else _as_json(found)
     line = "".join(char if char.isprintable() else " " for char in text)
     return line if len(line) <= FOUND_CHARS_MAX else line[:FOUND_CHARS_MAX] + "…"
+
+
+def _as_json(found: object) -> str:
+    try:
+        return json.dumps(found, ensure_ascii=False, default=str)
+    except RecursionError:
+        return "a value that is nested too deeply"

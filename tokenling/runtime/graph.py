@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tokenling.runtime.config import ModelConfig
-from tokenling.runtime.errors import BrainRefused
+from tokenling.runtime.errors import BrainRefused, quote
 
 Axis: TypeAlias = int | str | None
 """A fixed size, or a symbolic one."""
@@ -160,5 +160,5 @@ def _check_nothing_else(kind: str, found: Mapping[str, TensorInfo], known: set[s
     others = sorted(set(found) - known)
     if others:
         raise BrainRefused(
-            f"{kind}_unknown", others[0], f"an {kind} of shape {found[others[0]].shape}", "no such tensor"
+            f"{kind}_unknown", others[0], f"an {kind} of shape {quote(found[others[0]].shape)}", "no such tensor"
         )

@@ -13,7 +13,7 @@ from typing import cast
 
 from tokenling.engine.request import GenerationRequest
 from tokenling.runtime.brain import Brain
-from tokenling.runtime.documents import JsonObject, JsonRefused, JsonValue, canonical_json, parse_object
+from tokenling.runtime.documents import JsonObject, JsonRefused, JsonValue, canonical_json, kind_of, parse_object
 from tokenling.runtime.errors import GenerationRefused, ReceiptRefused
 from tokenling.runtime.lane import Lane
 from tokenling.runtime.plan import DecodePlan, Generation, StopReason
@@ -143,16 +143,15 @@ def _check_shapes(document: JsonObject) -> None:
     for name, kind in _SHAPES.items():
         value = document.get(name)
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise ReceiptRefused(
-                "receipt_field", name, f"a value of type {type(value).__name__}", f"type {kind.__name__}"
-            )
+            found = kind_of(value) if name in document else "nothing"
+            raise ReceiptRefused("receipt_field", name, found, kind_of(kind()))
     if document["stop"] not in STOPS:
         raise ReceiptRefused("receipt_field", "stop", "another text", " or ".join(STOPS))
 
 
 def _request(value: JsonValue) -> GenerationRequest:
     if not isinstance(value, Mapping):
-        raise ReceiptRefused("receipt_field", "request", f"a value of type {type(value).__name__}", "an object")
+        raise ReceiptRefused("receipt_field", "request", kind_of(value), "an object")
     try:
         return request_from_json(value)
     except GenerationRefused as refusal:
@@ -161,9 +160,9 @@ def _request(value: JsonValue) -> GenerationRequest:
 
 def _tokens(value: JsonValue) -> tuple[int, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise ReceiptRefused("receipt_field", "tokens", f"a value of type {type(value).__name__}", "a list of ids")
+        raise ReceiptRefused("receipt_field", "tokens", kind_of(value), "an array of ids")
     if not all(isinstance(token, int) and not isinstance(token, bool) and token >= 0 for token in value):
-        raise ReceiptRefused("receipt_field", "tokens", "an entry that is no id", "a list of ids")
+        raise ReceiptRefused("receipt_field", "tokens", "an entry that is no id", "an array of ids")
     return cast("tuple[int, ...]", tuple(value))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from tokenling.engine.request import CONTEXT_TOKENS_MAX, GenerationRequest
-from tokenling.runtime.documents import JsonObject, JsonValue
+from tokenling.runtime.documents import JsonObject, JsonValue, kind_of
 from tokenling.runtime.errors import GenerationRefused
 
 TEXT_CHARS_MAX = 2**20
@@ -112,5 +112,5 @@ def _milli(document: JsonObject, field: str, most: int) -> int:
 
 def _wrong(field: str, value: JsonValue, expected: str) -> GenerationRefused:
     """A refusal that says what kind of value stood there; its text, if it is one, may be an owner's words."""
-    shown = repr(value) if isinstance(value, int | float) else f"a value of type {type(value).__name__}"
-    return GenerationRefused("field_malformed", field, shown, expected)
+    found = value if isinstance(value, int | float) else kind_of(value)
+    return GenerationRefused("field_malformed", field, found, expected)

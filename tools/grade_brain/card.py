@@ -18,12 +18,24 @@ from tokenling.engine import (
     parse_command,
     pending_turn,
 )
-from tools.grade_brain.marks import distinct, legal, lookup_wanted, tags_in, wanted_actions, words_in
+from tools.grade_brain.marks import (
+    distinct,
+    legal,
+    lookup_wanted,
+    memory_wanted,
+    tags_in,
+    wanted_actions,
+    word_told,
+    words_in,
+)
 from tools.train_brain.lives import MINUTE_MS, Lived, adopted, live, shaken, until_seen
 from tools.train_brain.owners import make_owner
 from tools.train_brain.phrases import Chance
 
-MARKS = ("fitting actions", "right lookups", "false lookups", "legal tags", "empty replies", "verbatim the writer's")
+MARKS = (
+    "fitting actions", "right lookups", "false lookups", "told words said", "right memories", "legal tags",
+    "empty replies", "verbatim the writer's",
+)  # fmt: skip
 Ask = Callable[[GenerationRequest], Reply]
 LOW, HIGH = 100_000, 960_000
 """A meter in its lowest and in its highest band."""
@@ -61,15 +73,7 @@ def held_out_turns(count: int) -> Iterator[Lived]:
 
 def grade(ask: Ask, turns: int) -> dict[str, str]:
     """The figures by name."""
-    names = (
-        "fitting actions",
-        "right lookups",
-        "false lookups",
-        "legal tags",
-        "empty replies",
-        "verbatim the writer's",
-    )
-    tallies = {name: Tally() for name in names}
+    tallies = {name: Tally() for name in MARKS}
     spoken: list[str] = []
     for lived in held_out_turns(turns):
         reply = ask(lived.request).text
@@ -90,6 +94,10 @@ def mark(tallies: dict[str, Tally], lived: Lived, reply: str) -> None:
         tallies["right lookups"].count(lookup[1:-1] in tags)
     elif scene.said is not None and scene.said.intent not in ("recall", "recall_any", "my_name", "weather", "time"):
         tallies["false lookups"].count(any(tag.startswith(("look ", "recall ")) for tag in tags))
+    if word := word_told(lived):
+        tallies["told words said"].count(word in words_in(reply).lower())
+    if memory := memory_wanted(lived):
+        tallies["right memories"].count(memory in reply)
     tallies["legal tags"].count(legal(reply, scene))
     tallies["empty replies"].count(not words_in(reply))
     tallies["verbatim the writer's"].count(words_in(reply) == words_in(lived.reply))

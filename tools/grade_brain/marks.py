@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from tools.train_brain.compose import bodily_section, offer_kind, reason_to_decline
+from tools.train_brain.lives import Lived
 from tools.train_brain.rules import ACTION_BY_INTENT
 from tools.train_brain.scene import Scene
 
@@ -11,6 +12,8 @@ TAG = re.compile(r"\[([^\[\]]*)\]")
 LOOKUP_BY_INTENT = {"weather": "[look weather]", "time": "[look time]"}
 NEEDED_ACTIONS = frozenset(("sing", "dance", "play"))
 """Actions that an owner's line asks for outright; a hug or a hiding place is the pet's own choice."""
+SLOT_BY_INTENT = {"tell_name": "owner", "tell_like": "thing", "tell_dislike": "thing", "i_did": "noun"}
+"""What an owner's line tells: a name, a thing, what a day was about."""
 OWN_TIME_BY_NEED = {
     "hungry": {"eat", "explore"},
     "tired": {"nap"},
@@ -64,6 +67,21 @@ def lookup_wanted(scene: Scene) -> str:
     if scene.said is None or (scene.asleep and scene.bands["energy"] <= 1):
         return ""
     return LOOKUP_BY_INTENT.get(scene.said.intent, "")
+
+
+def word_told(lived: Lived) -> str:
+    """The word of the owner's line that the writer's reply takes up, or ""; a word lost to a slip is not asked for."""
+    said = lived.scene.said
+    slot = SLOT_BY_INTENT.get(said.intent, "") if said is not None else ""
+    if said is None or not slot:
+        return ""
+    word = said.slots[slot].lower()
+    return word if word in said.text.lower() and word in words_in(lived.reply).lower() else ""
+
+
+def memory_wanted(lived: Lived) -> str:
+    """The tag by which the writer keeps what was told, or ""."""
+    return next((f"[{tag}]" for tag in tags_in(lived.reply) if tag.startswith("remember ")), "")
 
 
 def distinct(texts: Sequence[str], length: int) -> float:

@@ -1,14 +1,16 @@
 """How a brain is made, step by step; each step reads and writes one work folder.
 
 python -m tools.train_brain corpus  WORK --owners 400 --days 6     corpus.jsonl, held_out.jsonl, corpus.json
-python -m tools.train_brain encode  WORK                           tokenizer.json, training.npz, held_out.npz
-python -m tools.train_brain train   WORK --steps 4000              checkpoint.pt, log.jsonl (resumes by itself)
+python -m tools.train_brain drills  WORK --pets 240                drills.jsonl; more of corpus.json
+python -m tools.train_brain encode  WORK                           tokenizer.json and the .npz of each of these
+python -m tools.train_brain train   WORK --steps 4000 --workers 2  checkpoint.pt, log.jsonl (resumes by itself)
 python -m tools.train_brain finish  WORK SOURCE --id sprout-0      the source that tools.export_brain reads
 """
 
 import argparse
 import json
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 from tools.train_brain.shape import Shape
@@ -23,6 +25,7 @@ def main() -> None:
     )
     steps = parser.add_subparsers(required=True)
     add_corpus(steps.add_parser("corpus", help="live simulated days and write them down"))
+    add_drills(steps.add_parser("drills", help="write short examples that force reading"))
     add_encode(steps.add_parser("encode", help="train the tokenizer, encode the examples"))
     add_train(steps.add_parser("train", help="train, or go on training"))
     add_finish(steps.add_parser("finish", help="write the fp16 source"))
@@ -37,6 +40,14 @@ def add_corpus(step: argparse.ArgumentParser) -> None:
     step.add_argument("--days", type=int, default=6, help="days each of them lives")
     step.add_argument("--seed", type=int, default=1)
     step.set_defaults(run=run_corpus)
+
+
+def add_drills(step: argparse.ArgumentParser) -> None:
+    """The drills step."""
+    step.add_argument("work", type=Path, help=WORK_HELP)
+    step.add_argument("--pets", type=int, default=240, help="how many pets are drilled")
+    step.add_argument("--seed", type=int, default=1)
+    step.set_defaults(run=run_drills)
 
 
 def add_encode(step: argparse.ArgumentParser) -> None:
@@ -79,6 +90,13 @@ def run_corpus(chosen: argparse.Namespace) -> None:
     print(json.dumps(facts, indent=2))
 
 
+def run_drills(chosen: argparse.Namespace) -> None:
+    """drills.jsonl of the work folder is written anew; corpus.json tells of it."""
+    from tools.train_brain.corpus import write_drills
+
+    print(json.dumps(write_drills(chosen.work, pets=chosen.pets, seed=chosen.seed)["drills"], indent=2))
+
+
 def run_encode(chosen: argparse.Namespace) -> None:
     """The tokenizer and both shards of the work folder are written anew."""
     from tools.train_brain.encode import encode_corpus
@@ -88,16 +106,13 @@ def run_encode(chosen: argparse.Namespace) -> None:
 
 def run_train(chosen: argparse.Namespace) -> None:
     """The run of the work folder goes on from its checkpoint, if there is one, to the recipe's end."""
+    from tools.train_brain.parallel import in_parallel
     from tools.train_brain.recipe import Recipe
-    from tools.train_brain.shards import load_shard
-    from tools.train_brain.train import Run, train
+    from tools.train_brain.train import run_worker
 
     recipe = Recipe(**{number.name: getattr(chosen, number.name) for number in fields(Recipe)})
     shape = Shape(num_hidden_layers=chosen.layers, hidden_size=chosen.hidden, intermediate_size=chosen.intermediate)
-    run = Run(chosen.work, shape, recipe)
-    if run.checkpoint.exists():
-        run.resume()
-    train(run, load_shard(chosen.work / "training.npz"), load_shard(chosen.work / "held_out.npz"))
+    in_parallel(recipe.workers, partial(run_worker, folder=chosen.work, shape=shape, recipe=recipe))
 
 
 def run_finish(chosen: argparse.Namespace) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tokenling.engine import ENGINE_VERSION, PROMPT_VERSION
+from tools.train_brain.drills import drill_lines
 from tools.train_brain.lives import live, record_of
 from tools.train_brain.owners import make_owner
 from tools.train_brain.phrases import Chance
@@ -30,12 +31,32 @@ def write_corpus(work: Path, *, owners: int, days: int, seed: int) -> dict[str, 
         "owners": owners, "days": days, "seed": seed, "promptVersion": PROMPT_VERSION, "engineVersion": ENGINE_VERSION,
     }  # fmt: skip
     for name, untried, count in (("corpus", False, owners), ("held_out", True, max(1, owners // HELD_OUT_SHARE))):
-        digest, cues = hashlib.sha256(), Counter[str]()
-        with (work / f"{name}.jsonl").open("w") as file:
-            for line in corpus_lines(owners=count, days=days, seed=seed, untried=untried):
-                file.write(line + "\n")
-                digest.update(line.encode() + b"\n")
-                cues[json.loads(line)["cue"]] += 1
-        facts[name] = {"sha256": digest.hexdigest(), "examples": cues.total(), "cues": dict(sorted(cues.items()))}
-    (work / "corpus.json").write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n")
+        lines = corpus_lines(owners=count, days=days, seed=seed, untried=untried)
+        facts[name] = write_lines(work / f"{name}.jsonl", lines)
+    write_facts(work, facts)
     return facts
+
+
+def write_drills(work: Path, *, pets: int, seed: int) -> dict[str, object]:
+    """drills.jsonl beside the corpus of the folder, and its line in corpus.json; answers the latter's content."""
+    facts: dict[str, object] = json.loads((work / "corpus.json").read_bytes())
+    written = write_lines(work / "drills.jsonl", drill_lines(pets=pets, seed=seed))
+    facts["drills"] = {"pets": pets, "seed": seed, **written}
+    write_facts(work, facts)
+    return facts
+
+
+def write_lines(path: Path, lines: Iterator[str]) -> dict[str, object]:
+    """The file holds the lines; answers its digest and what is in it."""
+    digest, cues = hashlib.sha256(), Counter[str]()
+    with path.open("w") as file:
+        for line in lines:
+            file.write(line + "\n")
+            digest.update(line.encode() + b"\n")
+            cues[json.loads(line)["cue"]] += 1
+    return {"sha256": digest.hexdigest(), "examples": cues.total(), "cues": dict(sorted(cues.items()))}
+
+
+def write_facts(work: Path, facts: dict[str, object]) -> None:
+    """corpus.json holds the facts."""
+    (work / "corpus.json").write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n")

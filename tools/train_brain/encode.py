@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from tokenizers import Tokenizer
+
 from tools.train_brain.pieces import EARLIER, OWN, Example, grow_trees, reply_pieces
 from tools.train_brain.shards import make_shard
 from tools.train_brain.tokenizer import load_tokenizer, train_tokenizer
@@ -31,7 +33,7 @@ def tokenizer_texts(path: Path) -> Iterator[str]:
 
 
 def encode_corpus(work: Path, vocab: int, length: int, tokenizer_file: Path | None) -> str:
-    """tokenizer.json, training.npz and held_out.npz of the folder; answers how large they are."""
+    """tokenizer.json and the shards of the folder, of drills where there are some; answers how large they are."""
     made = tokenizer_file or work / "tokenizer.json"
     if tokenizer_file is None:
         train_tokenizer(tokenizer_texts(work / "corpus.jsonl"), vocab).save(str(made))
@@ -39,9 +41,15 @@ def encode_corpus(work: Path, vocab: int, length: int, tokenizer_file: Path | No
         (work / "tokenizer.json").write_bytes(tokenizer_file.read_bytes())
     tokenizer = load_tokenizer(work / "tokenizer.json")
     told = []
-    for file, name in (("corpus.jsonl", "training"), ("held_out.jsonl", "held_out")):
-        shard = make_shard(grow_trees(read_examples(work / file), tokenizer, length))
-        shard.save(work / f"{name}.npz")
-        own, earlier = int((shard.kinds == OWN).sum()), int((shard.kinds == EARLIER).sum())
-        told.append(f"{name}: {len(shard)} trees, {len(shard.ids)} text tokens, {own} own, {earlier} earlier")
+    for file, name in (("corpus", "training"), ("held_out", "held_out"), ("drills", "drills")):
+        if (work / f"{file}.jsonl").exists():
+            told.append(encode_file(work / f"{file}.jsonl", work / f"{name}.npz", tokenizer, length))
     return "\n".join(told)
+
+
+def encode_file(lines: Path, made: Path, tokenizer: Tokenizer, length: int) -> str:
+    """The shard `made` holds the trees of a corpus file; answers how large it is."""
+    shard = make_shard(grow_trees(read_examples(lines), tokenizer, length))
+    shard.save(made)
+    own, earlier = int((shard.kinds == OWN).sum()), int((shard.kinds == EARLIER).sum())
+    return f"{made.stem}: {len(shard)} trees, {len(shard.ids)} text tokens, {own} own, {earlier} earlier"

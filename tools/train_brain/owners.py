@@ -101,6 +101,10 @@ class Owner:
     def says(self, chance: Chance, slots: Mapping[str, str], *, asked: bool) -> Said:
         """A line of this owner's; `slots` are the words that the pet's life gives."""
         intent = chance.weighted(dict(FOLLOWS)) if asked and chance.holds(35) else chance.weighted(self.weights())
+        return self.means(intent, chance, slots)
+
+    def means(self, intent: str, chance: Chance, slots: Mapping[str, str]) -> Said:
+        """A line of this owner's that means `intent`."""
         phrase = self.phrase(intent, chance)
         words = {**drawn_words(chance), **slots}
         words["owner"] = self.name if intent == "tell_name" or chance.holds(30) else words["owner"]

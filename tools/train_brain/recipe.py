@@ -8,7 +8,8 @@ class Recipe:
     """Everything beside the corpus and the shape that decides the weights.
 
     The first `bare_steps` see trees without their trunks: what answers what is learned at a third of the cost, and
-    the body's part, which the trunk tells, afterwards.
+    the body's part, which the trunk tells, afterwards. Then `drill_percent` of the batches are drills, where the work
+    folder holds some. Each of `workers` processes takes a batch of `batch_tokens` a step.
     """
 
     seed: int = 1
@@ -19,6 +20,8 @@ class Recipe:
     bare_steps: int = 400
     batch_tokens: int = 6144
     rate: float = 0.004
+    drill_percent: int = 0
+    workers: int = 1
     validate_steps: int = 250
     checkpoint_steps: int = 250
     threads: int = 2

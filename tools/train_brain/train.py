@@ -7,7 +7,7 @@ end beforehand; the decay's last part runs with `FakeQuant`, so that the shipped
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, astuple, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TextIO
@@ -20,10 +20,11 @@ from tqdm import tqdm
 from tools.train_brain.fake_quant import FakeQuant
 from tools.train_brain.model import Places, Weights, fresh_weights, hidden_states, logits_of, rotary_table
 from tools.train_brain.optimizer import Muon
+from tools.train_brain.parallel import average_gradients
 from tools.train_brain.pieces import EARLIER, GIVEN, OWN
 from tools.train_brain.recipe import Recipe
 from tools.train_brain.shape import Shape
-from tools.train_brain.shards import Batch, Shard, batches, without_trunks
+from tools.train_brain.shards import Batch, Shard, batches, load_shard, without_trunks
 
 PROMPT_SHARE = 0.15
 """The share of prompt positions that are learned too: chat lines teach words, at a seventh of their cost."""
@@ -35,11 +36,23 @@ VALIDATION_BATCHES_MAX = 24
 """Held-out batches looked at between training steps."""
 
 
+@dataclass
+class Place:
+    """Where a run stands in a shard: its epoch, and the batches of it that were taken."""
+
+    epoch: int = 0
+    batch: int = 0
+
+    def turn(self) -> None:
+        """The next epoch begins."""
+        self.epoch, self.batch = self.epoch + 1, 0
+
+
 class Run:
     """A training run in a directory: checkpoint.pt, log.jsonl, and at the end weights that the export reads."""
 
-    def __init__(self, folder: Path, shape: Shape, recipe: Recipe) -> None:
-        self.folder, self.shape, self.recipe = folder, shape, recipe
+    def __init__(self, folder: Path, shape: Shape, recipe: Recipe, worker: int = 0) -> None:
+        self.folder, self.shape, self.recipe, self.worker = folder, shape, recipe, worker
         torch.set_num_threads(recipe.threads)
         self.weights: Weights = fresh_weights(shape, recipe.seed)
         for weight in self.weights.values():
@@ -51,8 +64,9 @@ class Run:
         self.cos, self.sin = rotary_table(shape, shape.max_position_embeddings)
         self.fake_quant = FakeQuant()
         self.stages = staged([], 0, recipe)
-        self.step = self.epoch = self.batch = 0
-        """Updates made; the epoch, and the batches of it that were taken."""
+        self.step = 0
+        """Updates made."""
+        self.at_lives, self.at_drills = Place(), Place()
 
     @property
     def checkpoint(self) -> Path:
@@ -62,7 +76,7 @@ class Run:
     def save(self) -> None:
         """The checkpoint is replaced whole: a run that is killed while saving resumes from the one before."""
         state = {
-            "at": [self.step, self.epoch, self.batch],
+            "at": [self.step, *astuple(self.at_lives), *astuple(self.at_drills)],
             "shape": asdict(self.shape),
             "stages": self.stages,
             "weights": self.weights,
@@ -84,7 +98,8 @@ class Run:
             for buffer, kept in zip(self.muon.buffers, state["muon"], strict=True):
                 buffer.copy_(kept)
         self.adam.load_state_dict(state["adam"])
-        self.step, self.epoch, self.batch = state["at"]
+        self.step, *places = state["at"]
+        self.at_lives, self.at_drills = Place(*places[:2]), Place(*places[2:])  # an older one knows no drills
         self.stages = staged(state["stages"], self.step, self.recipe)
 
     def loss(self, weights: Weights, batch: Batch, *, with_prompt: bool) -> Tensor:
@@ -108,7 +123,8 @@ class Run:
         """Positions and sight of all but the last ids."""
         positions = torch.from_numpy(batch.positions[:, :-1])
         seen = torch.from_numpy(batch.seen()[:, None, :-1, :-1])
-        return Places(self.cos[positions][:, None], self.sin[positions][:, None], seen)
+        unseen = torch.zeros(seen.shape, dtype=torch.bfloat16).masked_fill_(~seen, -torch.inf)
+        return Places(self.cos[positions][:, None], self.sin[positions][:, None], unseen)
 
     def train_step(self, batch: Batch) -> float:
         """One update; returns the loss before it."""
@@ -117,6 +133,7 @@ class Run:
         weights = self.fake_quant(self.weights) if rounded else self.weights
         loss = self.loss(weights, batch, with_prompt=True)
         loss.backward()
+        average_gradients(self.weights.values(), self.recipe.workers)
         torch.nn.utils.clip_grad_norm_(self.weights.values(), 1.0)
         self.muon.step(rate)
         self.adam.param_groups[0]["lr"] = rate
@@ -144,12 +161,26 @@ def staged(stages: list[dict[str, object]], step: int, recipe: Recipe) -> list[d
     return stages if stages and stages[-1]["recipe"] == own else [*stages, {"fromStep": step, "recipe": own}]
 
 
-def train(run: Run, training: Shard, held_out: Shard) -> None:
+def run_worker(worker: int, folder: Path, shape: Shape, recipe: Recipe) -> None:
+    """One process of a run: it goes on from the folder's checkpoint, if there is one, to the recipe's end."""
+    run = Run(folder, shape, recipe, worker)
+    if run.checkpoint.exists():
+        run.resume()
+    drills = load_shard(folder / "drills.npz") if recipe.drill_percent else None
+    steps = steps_of(run, load_shard(folder / "training.npz"), drills)
+    if worker == 0:
+        train(run, steps, load_shard(folder / "held_out.npz"))
+        return
+    for batch in steps:
+        run.train_step(batch)
+
+
+def train(run: Run, steps: Iterator[Batch], held_out: Shard) -> None:
     """Steps until the recipe's end, with a progress bar, a log line now and then, and checkpoints."""
     started = time.monotonic()
     bar = tqdm(total=run.recipe.steps, initial=run.step, unit="step", smoothing=0.05)
     with (run.folder / "log.jsonl").open("a") as log:
-        for batch in batches_from(run, training):
+        for batch in steps:
             loss = run.train_step(batch)
             bar.update()
             bar.set_postfix(loss=f"{loss:.3f}")
@@ -158,19 +189,32 @@ def train(run: Run, training: Shard, held_out: Shard) -> None:
     run.save()
 
 
-def batches_from(run: Run, training: Shard) -> Iterator[Batch]:
-    """The batches that `run` has not seen, epoch after epoch, until its recipe's last step."""
-    bare = without_trunks(training)
-    while run.step < run.recipe.steps:
-        is_bare = run.step < run.recipe.bare_steps
-        last = run.recipe.bare_steps if is_bare else run.recipe.steps
-        seed = run.recipe.seed * 1000 + run.epoch
-        for batch in islice(batches(bare if is_bare else training, run.recipe.batch_tokens, seed), run.batch, None):
-            run.batch += 1
+def steps_of(run: Run, lives: Shard, drills: Shard | None) -> Iterator[Batch]:
+    """This worker's batch of each step that `run` has not made: of the step's batches, the one with its number."""
+    recipe = run.recipe
+    bare, whole = (endless(shard, recipe, run.at_lives) for shard in (without_trunks(lives), lives))
+    drilled = endless(drills, recipe, run.at_drills) if drills is not None else None
+    while run.step < recipe.steps:
+        if run.step == recipe.bare_steps and run.at_lives.batch:
+            run.at_lives.turn()
+        first = run.step * recipe.workers
+        usual = bare if run.step < recipe.bare_steps else whole
+        numbers = range(first, first + recipe.workers)
+        yield [next(drilled if drilled and is_drill(n, recipe) else usual) for n in numbers][run.worker]
+
+
+def is_drill(number: int, recipe: Recipe) -> bool:
+    """Whether the batch of that number is one of drills: `drill_percent` of a hundred are, evenly strewn."""
+    return (number + 1) * recipe.drill_percent // 100 > number * recipe.drill_percent // 100
+
+
+def endless(shard: Shard, recipe: Recipe, at: Place) -> Iterator[Batch]:
+    """The shard's batches from where `at` stands, epoch after epoch; `at` moves on with each."""
+    while True:
+        for batch in islice(batches(shard, recipe.batch_tokens, recipe.seed * 1000 + at.epoch), at.batch, None):
+            at.batch += 1
             yield batch
-            if run.step >= last:
-                break
-        run.epoch, run.batch = run.epoch + 1, 0
+        at.turn()
 
 
 def note(run: Run, log: TextIO, loss: float, held_out: Shard, seconds: float) -> None:

@@ -8,6 +8,7 @@ import { NotASave, readSave } from "./files.js";
 import { makeMeet } from "./meet.js";
 import { intendDelete, intendPark, intendResume, abandon, plan, settle } from "./moves.js";
 import { Outbox } from "./outbox.js";
+import { hueOfSeed, moverOf } from "./snapshot.js";
 import { problemText, say } from "./strings.js";
 
 /** Pauses before a lost step of a move is done again; the last one repeats. */
@@ -73,15 +74,18 @@ export class App {
     await this.companion.start();
   }
 
-  meet() {
+  async meet() {
     this.#leave();
     this.current = null;
+    // one seed for a whole meeting: a second try meets the same egg
+    const petSeed = newUuid().replaceAll("-", "");
+    const pet = { stage: "egg", hue: await hueOfSeed(petSeed) };
     const act = {
-      adopt: (name, code) => this.#adopt(name, code),
+      adopt: (name, code) => this.#adopt(name, petSeed, code),
       importSave: (file) => this.importSave(file),
       back: () => this.start(),
     };
-    this.screen = makeMeet(act, { host: location.host, canGoBack: this.#mine().length > 0 });
+    this.screen = makeMeet(act, { host: location.host, canGoBack: this.#mine().length > 0, pet });
     put(this.page, this.screen.element);
     this.screen.askName();
   }
@@ -97,13 +101,14 @@ export class App {
     }));
   }
 
-  #showMoving(localId) {
+  async #showMoving(localId) {
+    const [kept] = await this.records.checkpoints(localId);
     const act = {
       retry: (code) => this.#retry(localId, code),
       cancel: () => this.#cancel(localId),
       importSave: (file) => this.importSave(file),
     };
-    this.screen = makeMeet(act, { host: location.host, canGoBack: false });
+    this.screen = makeMeet(act, { host: location.host, canGoBack: false, pet: moverOf(kept?.save ?? {}) });
     put(this.page, this.screen.element);
     this.screen.moving();
     this.#moveAndShow(localId);
@@ -118,11 +123,11 @@ export class App {
   // --- moves ----------------------------------------------------------------------------------------------------
 
   /** Asks the host for a newborn and moves it in. Until its save is on disk here, a lost answer costs nothing. */
-  async #adopt(name, code) {
+  async #adopt(name, petSeed, code) {
     const screen = this.screen;
     screen.moving();
     try {
-      const save = await this.#newborn(name, Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC");
+      const save = await this.#newborn(name, petSeed, Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC");
       await this.adoptSave(save, { enrolCode: code });
     } catch (problem) {
       screen.askName();
@@ -130,13 +135,13 @@ export class App {
     }
   }
 
-  async #newborn(name, timeZone) {
+  async #newborn(name, petSeed, timeZone) {
     try {
-      return await newbornSave(this.host, { name, timeZone, petSeed: newUuid().replaceAll("-", "") });
+      return await newbornSave(this.host, { name, timeZone, petSeed });
     } catch (problem) {
       // a browser may name a zone that the engine's zone data does not have
       if (problem.fields?.path !== "timeZone" || timeZone === "UTC") throw problem;
-      return this.#newborn(name, "UTC");
+      return this.#newborn(name, petSeed, "UTC");
     }
   }
 
@@ -160,9 +165,8 @@ export class App {
     } catch (error) {
       const text =
         error instanceof NotASave ? say("import.bad", { why: say(`import.why.${error.why}`) }) : problemText(error);
-      this.screen?.tell?.(text);
-      this.announce(text);
-      if (this.companion) this.companion.tell(text);
+      // each of the two says it aloud by itself
+      (this.companion ?? this.screen)?.tell(text);
     }
   }
 

@@ -26,12 +26,13 @@ export function isCaught(x) {
   return Math.abs(x - RING) <= REACH;
 }
 
-/** Plays one game in a dialog. Resolves with the score, or null when the owner closed it before the end. */
-export async function playCatch(announce) {
+/** Plays one game in a dialog with a pet of this hue. Resolves with the score, or null when the owner closed it before
+    the end. */
+export async function playCatch(announce, hue) {
   let score = null;
   let stop = () => {};
   await openSheet(say("game.heading"), (close) => {
-    const table = makeTable();
+    const table = makeTable(hue);
     const game = runGame(table, announce, (result) => {
       score = result;
       put(table.foot, html("p", {}, say("game.score", { score: result, rounds: ROUNDS })));
@@ -51,12 +52,14 @@ export async function playCatch(announce) {
   return score;
 }
 
-function makeTable() {
+function makeTable(hue) {
   const ball = svg("circle", { class: "catch-ball", r: 13, cx: -40, cy: 100 });
   const ringAt = swing(RING * 100, 100);
   const ring = svg("circle", { class: "catch-ring", r: 34, cx: RING * 400, cy: ringAt.y * 220 });
   const picture = svg("svg", { viewBox: "0 0 400 220", "aria-hidden": "true" }, meadow(), catcher(), ring, ball);
   const field = html("div", { class: "field-of-play" }, picture);
+  // a property, not a style attribute: the page's policy forbids those
+  field.style.setProperty("--hue", String(hue));
   const tap = html("button", { class: "main", type: "button", autofocus: true }, say("game.tap"));
   return { ball, field, tap, status: html("p", { class: "soft" }), foot: html("div", { class: "row" }, tap) };
 }

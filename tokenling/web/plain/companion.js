@@ -22,6 +22,8 @@ const TICK_MS = 30_000;
 /** A browser's copy of the pet need not be newer than this while the host is well. */
 const CHECKPOINT_EVERY_MS = 20_000;
 const PROBLEM_SHOWN_MS = 12_000;
+/** A pet that does not live has no live link, however well the host answers. */
+const LINK_OF_STATUS = { parked: "paused", prepared: "paused", quarantined: "stopped" };
 const SPARK_OF_EFFECT = {
   feed: "crumb",
   wash: "bubble",
@@ -62,12 +64,16 @@ export class Companion {
     this.checkpointAtMs = 0;
     this.effectSeen = null;
     this.seenMs = null;
+    // the newest words that stood before the owner on any tab, and those that stood under Talk
+    this.watchedMs = 0;
+    this.readMs = null;
   }
 
   /** Shows the browser's own copy first, so an unreachable host still shows a pet, then follows the host. */
   async start() {
     const notes = await this.records.notes();
-    this.seenMs = notes.seen[this.localId]?.atMs ?? null;
+    const { atMs = null, watchedMs = 0 } = notes.seen[this.localId] ?? {};
+    Object.assign(this, { seenMs: atMs, watchedMs });
     const [copy] = await this.records.checkpoints(this.localId);
     if (copy) {
       this.copy = copy;
@@ -88,6 +94,7 @@ export class Companion {
     this.sync.stop();
     this.outbox.watch(() => {});
     clearInterval(this.timer);
+    clearTimeout(this.problemTimer);
     document.removeEventListener("visibilitychange", this.onHidden);
     window.removeEventListener("online", this.onNetwork);
     window.removeEventListener("offline", this.onNetwork);
@@ -101,7 +108,8 @@ export class Companion {
   // --- snapshots ------------------------------------------------------------------------------------------------
 
   #take(view) {
-    const before = this.model;
+    // the browser's own copy is no "before": what happened since then is told by the card, not spoken as if it were now
+    const before = this.view && this.model;
     this.view = view;
     this.refusal = null;
     this.entry = { ...this.entry, epoch: view.epoch };
@@ -111,12 +119,16 @@ export class Companion {
     this.#playEffects();
     if (before) this.#tellChanges(before);
     this.#greet();
+    this.#watch();
     this.#keepCopy();
     this.render();
   }
 
   #heard() {
-    if (!document.hidden && this.view) this.seenMs = this.#nowMs();
+    // an unchanged answer to a page that was hidden until now: what came meanwhile is news all the same
+    if (document.hidden || !this.view) return;
+    const cameBack = this.#greet();
+    if (this.#watch() || cameBack) this.render();
   }
 
   #hush(problem) {
@@ -152,16 +164,34 @@ export class Companion {
     if (!before.game && model.game) this.app.announce(say("game.ready", { name: model.name }));
   }
 
-  /** A returning owner is told what happened; whoever stayed has seen it. */
+  /** A returning owner is told what happened; whoever stayed has seen it. Returns whether the owner had been away. */
   #greet() {
-    const nowMs = this.#nowMs();
-    if (document.hidden) return;
-    const awayMs = this.seenMs === null ? 0 : nowMs - this.seenMs;
-    if (awayMs >= AWAY_MS) {
-      const { lines, more } = newsSince(this.model, this.seenMs);
-      if (lines.length > 0) this.frame.talk.showAway(awayCard(lines, more, () => this.#closeAway()));
-    }
+    if (document.hidden) return false;
+    const [sinceMs, nowMs] = [this.seenMs, this.#nowMs()];
     this.seenMs = nowMs;
+    if (sinceMs === null || nowMs - sinceMs < AWAY_MS) return false;
+    const { lines, more } = newsSince(this.model, sinceMs, this.watchedMs);
+    const card = lines.length > 0 && awayCard(lines, more, () => this.#closeAway());
+    if (card) this.frame.talk.showAway(card, Math.max(sinceMs, this.watchedMs));
+    return true;
+  }
+
+  /** Words that stand before the owner are noted at once: a tab may be closed without a word. Returns whether there
+      were new ones. */
+  #watch() {
+    if (document.hidden) return false;
+    const newestMs = this.#newestWordsMs();
+    const wasRead = this.readMs;
+    if (wasRead === null || this.frame.talks()) this.readMs = newestMs;
+    if (newestMs > this.watchedMs) {
+      this.watchedMs = newestMs;
+      this.#note();
+    }
+    return this.readMs !== wasRead;
+  }
+
+  #newestWordsMs() {
+    return this.model.chat.findLast((line) => !line.mine)?.atMs ?? 0;
   }
 
   #closeAway() {
@@ -198,7 +228,7 @@ export class Companion {
 
   #note() {
     if (!this.view) return;
-    const seen = { atMs: this.seenMs ?? this.#nowMs(), name: this.model.name };
+    const seen = { atMs: this.seenMs ?? this.#nowMs(), name: this.model.name, watchedMs: this.watchedMs };
     const change = (notes) => ({ ...notes, seen: { ...notes.seen, [this.localId]: seen } });
     this.records.setNotes(change).catch((error) => this.app.fault(error));
   }
@@ -213,14 +243,15 @@ export class Companion {
     if (!this.model) return this.frame.banners.show(this.#banners());
     const pending = this.outbox.items.filter((item) => item.body.command.kind === "say").map(pendingLine);
     const model = { ...this.model, host: new URL(this.entry.host).host };
-    this.frame.update({ model, link: this.#link(), pending, pets: this.app.pets(), nowMs: this.#nowMs() });
+    const unread = this.readMs !== null && this.#newestWordsMs() > this.readMs;
+    this.frame.update({ model, link: this.#link(), pending, pets: this.app.pets(), nowMs: this.#nowMs(), unread });
     this.frame.banners.show(this.#banners());
   }
 
   #link() {
     if (!navigator.onLine && this.silence) return "offline";
     if (this.silence) return "lost";
-    return this.view ? "live" : "asking";
+    return LINK_OF_STATUS[this.view?.status] ?? (this.view ? "live" : "asking");
   }
 
   #banners() {
@@ -235,7 +266,8 @@ export class Companion {
     }
     const status = this.#statusBanner();
     if (status && !move) banners.push(status);
-    if (this.problem) banners.push({ key: "problem", text: this.problem, actions: [] });
+    const close = { label: say("problem.close"), run: () => this.#closeProblem() };
+    if (this.problem) banners.push({ key: "problem", text: this.problem, actions: [close] });
     return banners;
   }
 
@@ -288,10 +320,14 @@ export class Companion {
     this.problem = text;
     this.app.announce(text);
     clearTimeout(this.problemTimer);
-    this.problemTimer = setTimeout(() => {
-      this.problem = null;
-      this.render();
-    }, PROBLEM_SHOWN_MS);
+    this.problemTimer = setTimeout(() => this.#closeProblem(), PROBLEM_SHOWN_MS);
+    this.render();
+  }
+
+  #closeProblem() {
+    clearTimeout(this.problemTimer);
+    if (this.problem === null) return;
+    this.problem = null;
     this.render();
   }
 
@@ -316,7 +352,21 @@ export class Companion {
     return true;
   }
 
+  /** Whatever the owner does next closes the problem of what was done before. */
   #actions() {
+    const acts = Object.entries(this.#wishes()).map(([name, act]) => {
+      return [name, (...rest) => (this.#closeProblem(), act(...rest))];
+    });
+    return { ...Object.fromEntries(acts), read: () => this.#read() };
+  }
+
+  #read() {
+    if (!this.view) return;
+    this.#watch();
+    this.render();
+  }
+
+  #wishes() {
     return {
       care: (action) => this.#care(action),
       say: (text) => this.#send({ kind: "say", text }, null, () => this.frame.talk.giveBack(text)),
@@ -362,7 +412,7 @@ export class Companion {
     const game = this.model.game;
     if (!game || this.playing) return;
     this.playing = true;
-    const score = await playCatch(this.app.announce);
+    const score = await playCatch(this.app.announce, this.model.hue);
     this.playing = false;
     if (score === null) return;
     const over = say("game.over", { score, rounds: ROUNDS });

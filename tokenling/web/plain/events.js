@@ -28,13 +28,14 @@ export function eventText({ kind, item = "", n = 1 }, name) {
   return say(`event.${kind}`, { name, item: itemName(kind, item), n }) + times;
 }
 
-/** `{lines, more}`: what happened since the owner last looked, newest last. `lastMs` is when that was. */
-export function newsSince(model, lastMs) {
+/** `{lines, more}`: what happened since the owner last looked, newest last. `lastMs` is when that was, `watchedMs` the
+    time of the newest words that stood before the owner: those are no news, however late the look was noted. */
+export function newsSince(model, lastMs, watchedMs = 0) {
   const happened = model.events.filter((event) => event.atMs > lastMs && !OWN_DOINGS.has(event.kind));
   const lines = happened.map((event) => eventText(event, model.name));
   for (const page of model.diary.filter((page) => page.atMs > lastMs))
     lines.push(say("news.diary", { name: model.name, date: dateName(page.date) }));
-  const said = model.chat.filter((line) => !line.mine && line.atMs > lastMs).length;
+  const said = model.chat.filter((line) => !line.mine && line.atMs > Math.max(lastMs, watchedMs)).length;
   if (said > 0) lines.push(say(said === 1 ? "news.said.one" : "news.said", { name: model.name, count: said }));
   return { lines: lines.slice(-NEWS_MAX), more: Math.max(0, lines.length - NEWS_MAX) };
 }

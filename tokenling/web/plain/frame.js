@@ -16,27 +16,36 @@ export function makeFrame(act) {
   const state = html("p", {});
   const pill = html("span", { class: "pill" });
   const banners = makeBanners();
-  const home = makeHome(act);
+  const home = makeHome({ ...act, listen: () => listen() });
   const panels = { talk: makeTalk(act), offer: makeTogether(act), diary: makeDiary(), settings: makeSettings(act) };
-  const side = makeTabs(panels);
+  const side = makeTabs(panels, (key) => key === "talk" && act.read());
   const top = html("header", { class: "top" }, html("div", { class: "who" }, name, state), pill);
   const living = html("main", { class: "living" }, home.element, side.element);
   const element = html("div", { class: "app" }, top, banners.element, living);
 
-  function update({ model, link, pending, pets, nowMs }) {
+  /** Leads to the conversation that the bubble by the pet is from. */
+  function listen() {
+    side.select("talk");
+    panels.talk.focus();
+  }
+
+  function update({ model, link, pending, pets, nowMs, unread }) {
     name.textContent = model.name;
     document.title = say("title.with", { name: model.name });
     state.textContent = stateLine(model);
     pill.textContent = say(`link.${link}`);
     pill.classList.toggle("lost", link === "lost" || link === "offline");
-    home.update(model, nowMs);
+    pill.classList.toggle("rest", link === "paused" || link === "stopped");
+    home.update(model, nowMs, unread);
     panels.talk.update(model, pending);
     panels.offer.update(model);
     panels.diary.update(model);
     panels.settings.update(model, pets);
     side.mark("offer", model.game !== null);
+    side.mark("talk", unread);
   }
-  return { element, update, banners, play: home.play, talk: panels.talk, select: side.select };
+  const talks = () => !panels.talk.element.hidden;
+  return { element, update, banners, play: home.play, talk: panels.talk, select: side.select, talks };
 }
 
 function stateLine(model) {
@@ -48,7 +57,7 @@ function stateLine(model) {
 }
 
 /** The tab pattern of the ARIA practices: one tab stop, arrows move and select. */
-function makeTabs(panels) {
+function makeTabs(panels, onSelect) {
   const tabs = Object.fromEntries(TABS.map((key) => [key, makeTab(key)]));
   const list = html("div", { class: "tabs", role: "tablist", "aria-label": say("tabs.label") }, ...Object.values(tabs));
   list.addEventListener("keydown", (event) => {
@@ -75,11 +84,13 @@ function makeTabs(panels) {
       tabs[key].tabIndex = key === chosen ? 0 : -1;
       panels[key].element.hidden = key !== chosen;
     }
+    onSelect(chosen);
   }
 
   /** A tab with something waiting in it carries a dot. */
   function mark(key, waiting) {
     tabs[key].classList.toggle("waiting", waiting);
+    tabs[key].lastChild.hidden = !waiting;
   }
   select("talk");
   const element = html("section", { class: "side" }, list, ...Object.values(panels).map((panel) => panel.element));
@@ -91,5 +102,6 @@ function makeTab(key) {
     "button",
     { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": `panel-${key}` },
     say(`tab.${key}`),
+    html("span", { class: "unseen", hidden: true }, say("tab.new")),
   );
 }

@@ -12,17 +12,22 @@ const LOW_BANDS = 2;
 /** A young bond is no fault. */
 const NEVER_LOW = "bond";
 
-/** `act.care(action)` does it. */
+/** Words this fresh hang by the pet even when they have been read. A guess: about as long as a look at the page. */
+const FRESH_MS = 3 * 60_000;
+
+/** `act.care(action)` does it, `act.listen()` leads to the conversation. */
 export function makeHome(act) {
   const scene = makeScene();
+  const speech = makeSpeech(act);
   const meters = html("ul", { class: "meters" });
   const care = html("div", { class: "care", role: "group", "aria-label": say("care.label") });
   const buttons = Object.fromEntries(CARE.map((action) => [action, careButton(action, act)]));
   put(care, ...Object.values(buttons));
-  const element = html("section", { class: "home" }, html("div", { class: "stage-box" }, scene.root), meters, care);
+  const element = html("section", { class: "home" }, html("div", { class: "stage-box" }, scene.root, speech.element), meters, care);
   let lastBands = "";
 
-  function update(model, nowMs) {
+  function update(model, nowMs, unread) {
+    speech.show(model, nowMs, unread);
     scene.show(lookOf(model, nowMs));
     const bands = JSON.stringify([model.meters, model.name]);
     if (bands !== lastBands) {
@@ -37,6 +42,22 @@ export function makeHome(act) {
     for (const button of Object.values(buttons)) button.disabled = model.status !== "active";
   }
   return { element, update, play: scene.play };
+}
+
+/** The pet's latest words beside it, whichever tab is open. */
+function makeSpeech(act) {
+  const words = html("span", { class: "words", dir: "auto" });
+  const bubble = html("button", { class: "speech", type: "button", onclick: () => act.listen() }, words);
+  const element = html("div", { class: "over-pet", hidden: true }, bubble);
+
+  function show({ chat, name, thinking }, nowMs, unread) {
+    const last = chat.findLast((line) => !line.mine);
+    element.hidden = !last || thinking || !(unread || nowMs - last.atMs < FRESH_MS);
+    if (element.hidden || words.textContent === last.text) return;
+    words.textContent = last.text;
+    bubble.setAttribute("aria-label", say("talk.speech", { name, text: last.text }));
+  }
+  return { element, show };
 }
 
 export function lookOf(model, nowMs) {
@@ -75,10 +96,10 @@ function meterRow(meter, value) {
       class: band < LOW_BANDS && meter !== NEVER_LOW ? "meter low" : "meter",
       "data-meter": meter,
       "data-band": band,
-      title: label,
     },
     html("span", { class: "unseen" }, label),
     icon(meter),
+    html("span", { class: "called", "aria-hidden": "true" }, name),
     html("span", { class: "bands", "aria-hidden": "true" }, ...lights),
     html("span", { class: "word", "aria-hidden": "true" }, word),
   );

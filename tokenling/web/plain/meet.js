@@ -7,27 +7,29 @@ import { makeScene } from "./scene.js";
 import { skyOf } from "./snapshot.js";
 import { say } from "./strings.js";
 
-/** `act`: `adopt(name, code)`, `retry(code)`, `cancel()`, `back()`, `importSave(file)`. */
-export function makeMeet(act, { host, canGoBack }) {
+/** `act`: `adopt(name, code)`, `retry(code)`, `cancel()`, `back()`, `importSave(file)`. `pet` is who is shown:
+    `{stage, hue, name?}`, the name of one that is moving in. */
+export function makeMeet(act, { host, canGoBack, pet }) {
   const scene = makeScene();
   const alert = html("p", { class: "alert", role: "alert", hidden: true });
   const body = html("div", { class: "field" });
-  const heading = html("h1", {}, say("meet.heading"));
+  const title = pet.name ? say("moving.heading", { name: pet.name }) : say("meet.heading");
+  const heading = html("h1", {}, title);
   const words = html("div", { class: "words" }, heading, alert, body);
   const element = html("main", { class: "meet" }, html("div", { class: "stage-box" }, scene.root), words);
   const sky = skyOf(Date.now(), undefined);
   scene.show({
-    stage: "egg",
-    asleep: false,
-    face: "curious",
+    stage: pet.stage,
+    asleep: true,
+    face: "calm",
     sky,
-    lamp: sky === "night",
+    lamp: false,
     thinking: false,
     place: "nest",
     weather: "sun",
-    hue: 150,
+    hue: pet.hue,
     want: null,
-    title: say("meet.heading"),
+    title,
   });
 
   function tell(text) {
@@ -48,8 +50,10 @@ export function makeMeet(act, { host, canGoBack }) {
     const submit = (event) => {
       event.preventDefault();
       const wanted = name.value.trim();
-      if (wanted) act.adopt(wanted, code?.querySelector("input").value);
+      if (!wanted) return refuseName(name);
+      act.adopt(wanted, code?.querySelector("input").value);
     };
+    name.addEventListener("input", () => tell(null));
     const label = html("label", { for: "new-name" }, say("meet.name"));
     const form = html("form", { onsubmit: submit }, html("div", { class: "field" }, label, name), code, go);
     const more = html("div", { class: "row" }, importButton(act, "link"), canGoBack ? backButton(act) : null);
@@ -61,6 +65,11 @@ export function makeMeet(act, { host, canGoBack }) {
       html("p", { class: "small soft" }, say("meet.where", { host })),
     );
     name.focus({ preventScroll: true });
+  }
+
+  function refuseName(name) {
+    tell(say("meet.name.empty"));
+    name.focus();
   }
 
   /** The pet is on its way; `problem` says what hinders it, if anything. */
@@ -75,6 +84,7 @@ export function makeMeet(act, { host, canGoBack }) {
       act.retry(code?.querySelector("input").value);
     };
     put(body, html("form", { onsubmit: submit }, code, html("div", { class: "row" }, retry, cancel)));
+    code?.querySelector("input").focus({ preventScroll: true });
   }
   return { element, askName, moving, tell };
 }

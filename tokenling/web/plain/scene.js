@@ -430,11 +430,11 @@ function thought() {
   );
 }
 
-/** What it asks for, as a small picture in a bubble. */
+/** What it asks for, as a small picture in a bubble; low beside the pet, clear of the words above its head. */
 function wish() {
   return svg(
     "g",
-    { class: "wish", transform: `translate(${GROUND.x - 84} 118)` },
+    { class: "wish", transform: `translate(${GROUND.x - 98} 160)` },
     svg("circle", { class: "cloud", cx: 26, cy: 28, r: 5 }),
     svg("circle", { class: "cloud", cx: 0, cy: 0, r: 23 }),
     svg("path", { class: "wish-food", d: "M-12 -1 H12 A12 12 0 0 1 -12 -1 Z M-5 -7 q4 -3 2 -7 M4 -7 q4 -3 2 -7" }),

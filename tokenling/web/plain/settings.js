@@ -32,7 +32,7 @@ export function makeSettings(act) {
       nameForm(model, act),
       chatterChoice(model, act),
       home,
-      fileCard(act),
+      fileCard(model, act),
       lifeCard(model, act),
       petsCard(pets, act),
     );
@@ -44,10 +44,22 @@ export function makeSettings(act) {
 function nameForm({ name, status }, act) {
   const input = html("input", { id: "rename", type: "text", value: name, maxlength: NAME_MAX, autocomplete: "off" });
   const save = html("button", { type: "submit", disabled: status !== "active" }, say("settings.name.save"));
+  const wrong = html("p", { class: "small wrong", role: "alert", hidden: true }, say("meet.name.empty"));
+  const tell = (empty) => {
+    wrong.hidden = !empty;
+    input.setAttribute("aria-invalid", String(empty));
+  };
+  input.addEventListener("input", () => tell(false));
   const submit = (event) => {
     event.preventDefault();
+    const wanted = input.value.trim();
+    tell(wanted === "");
+    if (wanted === "") {
+      wrong.scrollIntoView({ block: "nearest" });
+      return input.focus();
+    }
     input.blur();
-    if (input.value.trim() && input.value.trim() !== name) act.rename(input.value.trim());
+    if (wanted !== name) act.rename(wanted);
   };
   const row = html("div", { class: "inline" }, input, save);
   return html(
@@ -55,6 +67,7 @@ function nameForm({ name, status }, act) {
     { class: "field", onsubmit: submit },
     html("label", { for: "rename" }, say("settings.name")),
     row,
+    wrong,
   );
 }
 
@@ -83,11 +96,11 @@ function chatterChoice({ chatter, status }, act) {
   );
 }
 
-function fileCard(act) {
+function fileCard({ name }, act) {
   return html(
     "div",
     { class: "card" },
-    html("p", { class: "small" }, say("settings.export.text")),
+    html("p", { class: "small" }, say("settings.export.text", { name })),
     html(
       "div",
       { class: "row" },

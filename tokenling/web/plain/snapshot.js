@@ -14,6 +14,8 @@ const LIGHT = [
   [21, "dusk"],
   [24, "night"],
 ];
+/** For a save without one; the host would refuse it. */
+const HUE_UNKNOWN = 150;
 const FACE_OF_FEELING = {
   happy: "glad",
   excited: "glad",
@@ -43,7 +45,7 @@ export function modelOf(view) {
     place: save.place,
     feeling: save.feeling,
     weather: save.weather,
-    hue: save.character?.hue ?? 150,
+    hue: hueOf(save),
     want: save.want?.kind ?? null,
     zone: save.hosting?.timeZone,
     chatter: save.chatter,
@@ -55,6 +57,24 @@ export function modelOf(view) {
     treasures: listOf(save.treasures),
     events: listOf(save.events),
   };
+}
+
+/** Who moves in with a save that the host has not checked yet: only what the page can show of anything. */
+export function moverOf(save) {
+  return { stage: save.stage, hue: hueOf(save), name: save.name };
+}
+
+function hueOf(save) {
+  return Number.isInteger(save.character?.hue) ? save.character.hue : HUE_UNKNOWN;
+}
+
+/** The colour that the engine will draw from a pet's seed, so that the egg of the first minute is the one that moves
+    in. The one draw that the page repeats: a test holds it to the engine's. */
+export async function hueOfSeed(petSeed) {
+  // a browser may hold plain loopback for an insecure context
+  if (!crypto.subtle) return HUE_UNKNOWN;
+  const drawn = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`${petSeed}\ncharacter\nhue`));
+  return new Uint8Array(drawn).reduce((rest, byte) => (rest * 256 + byte) % 360, 0);
 }
 
 /** 0 (lowest) to 4. */

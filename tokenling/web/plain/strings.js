@@ -10,12 +10,14 @@ const TABLE = {
   "meet.text":
     "It will hatch, eat, sleep, play and talk with you, also while this page is closed. What will you call it?",
   "meet.name": "Name",
+  "meet.name.empty": "A name needs at least one letter.",
   "meet.go": "Say hello",
   "meet.code": "Enrol code of this host",
   "meet.code.why": "This host takes new pets with a code. Whoever runs it can give it to you.",
   "meet.import": "Or bring one home from a file",
   "meet.back": "Back to my pet",
   "meet.moving": "Making the nest…",
+  "moving.heading": "{name} is moving in",
   "meet.where": "Your pet, its chat and its diary live on {host}. The key to it stays in this browser.",
 
   "stage.egg": "egg",
@@ -45,6 +47,7 @@ const TABLE = {
   "tab.offer": "Together",
   "tab.diary": "Diary",
   "tab.settings": "Settings",
+  "tab.new": " (something new)",
   "tabs.label": "What to see",
 
   "talk.heading": "Talk",
@@ -60,6 +63,7 @@ const TABLE = {
   "talk.left": "{left} left",
   "talk.over": "{over} too many",
   "talk.said": "{name}: {text}",
+  "talk.speech": "{name} says: {text}",
 
   "away.heading": "While you were away",
   "away.close": "Got it",
@@ -209,9 +213,9 @@ const TABLE = {
   "event.did": "{name} {item}.",
   "event.went": "{name} went off and is {item}.",
   "event.found": "{name} found {item}.",
-  "event.remembered": "{name} wants to remember: {item}",
+  "event.remembered": "{name} learned something to remember.",
   "event.named": "It got the name {name}.",
-  "event.moved_house": "{name} moved house.",
+  "event.moved_house": "{name} moved in here.",
   "event.new_brain": "{name} got a new brain.",
   "event.quiet": "A long quiet time passed.",
   "event.weather": "Outside, {item}.",
@@ -231,17 +235,19 @@ const TABLE = {
   "settings.saved": "Saved.",
   "settings.home": "Home",
   "settings.home.text":
-    "{name} lives on {host}, also while this page is closed. The key to it is kept in this browser only: keep a file too, in case the browser forgets.",
-  "settings.export": "Keep a file",
-  "settings.export.text": "The whole pet as a file: its save, without the key.",
-  "settings.exported": "The file is in your downloads.",
+    "{name} lives on {host}, also while this page is closed. The key to it is kept in this browser only: if this browser forgets it, nobody can reach {name} any more, and only a copy kept as a file helps.",
+  "settings.export": "Keep a copy",
+  "settings.export.text":
+    "A copy of {name} as a file: all that it is and remembers at this moment. {name} itself stays here and lives on; the copy knows nothing of what comes later, and holds no key.",
+  "settings.exported": "The copy is in your downloads.",
   "settings.import": "Bring a pet from a file",
-  "settings.import.text": "It moves in as another pet and never replaces one.",
+  "settings.import.text":
+    "A copy moves in as another pet with a life of its own, beside the one it was taken of. No pet is ever replaced.",
   "settings.park": "Pause its life",
   "settings.park.text":
-    "The host stops {name} where it is, until you wake it here. Nothing is lost, and no time passes for it.",
+    "The host stops {name} where it is: nothing is lost, and no time passes for it. “Let it live on” starts it again whenever you like.",
   "settings.resume": "Let it live on",
-  "settings.takeover": "Wake it from here all the same",
+  "settings.takeover": "Let it live on from here all the same",
   "settings.delete": "Delete for good",
   "settings.delete.text": "Removes {name} from the host and from this browser. Nobody can bring it back.",
   "settings.pets": "Your pets",
@@ -254,30 +260,33 @@ const TABLE = {
 
   "delete.heading": "Say goodbye to {name}?",
   "delete.text":
-    "This deletes {name} with its memories and its diary, on the host and in this browser. It cannot be undone. You may keep a file first.",
+    "This deletes {name} with its memories and its diary, on the host and in this browser. It cannot be undone. You may keep a copy first; brought back, it would be another pet.",
   "delete.type": "Type its name to go on",
   "delete.go": "Delete for good",
   "delete.keep": "Keep {name}",
   "delete.done": "{name} is gone.",
 
-  "import.bad": "That file is not a pet's save: {why}",
-  "import.why.json": "it is not JSON",
-  "import.why.size": "it is larger than 1 MiB",
-  "import.why.shape": "it does not look like a save",
+  "import.bad": "No pet came out of that file: {why}.",
+  "import.why.json": "it is some other kind of file, or only a part of one",
+  "import.why.size": "it is larger than any pet (1 MiB)",
+  "import.why.shape": "it was not kept from a pet",
 
   "parked.text": "{name}'s life is paused.",
   "quarantined.text":
-    "{name}'s own rules hit a fault, so the host stopped it, unharmed ({error}). You can read it, keep a file, or delete it.",
+    "{name}'s own rules hit a fault, so the host stopped it, unharmed ({error}). You can read it, keep a copy, or delete it.",
 
   "banners.label": "Notices",
   "link.live": "Live",
   "link.asking": "Connecting…",
+  "link.paused": "Paused",
+  "link.stopped": "Stopped",
   "link.lost": "No answer",
   "link.offline": "You are offline",
   "silent.offline": "This device is offline. {name} lives on at the host; you will see it again when you are back.",
   "silent.host": "The host does not answer. {name} is safe there; you see it as of {time}. Trying again by itself.",
   "silent.host.never": "The host does not answer. Trying again by itself.",
   "silent.retry": "Try now",
+  "problem.close": "Close",
   "unconfirmed.text": "Something you did is not confirmed yet.",
 
   "move.lost": "No answer yet. Nothing is lost: the next try goes on where this one stopped.",
@@ -292,22 +301,22 @@ const TABLE = {
 
   "problem.stale_epoch":
     "The pet has moved since this page last looked. This page has caught up now: please do that again.",
-  "problem.not_active": "The pet is not awake at this host right now, so that did not happen.",
+  "problem.not_active": "The pet is not living at this host right now, so that did not happen.",
   "problem.epoch_full":
-    "The host has noted as much as it can for now. Pause and wake the pet in the settings, then go on.",
+    "The host has noted as much as it can for now. In the settings, press “Pause its life” and then “Let it live on”.",
   "problem.host_full": "This host has no room for another pet.",
   "problem.brain_mismatch": "This pet has grown up with another brain than this host runs, so it cannot move in here.",
   "problem.enrol_required": "This host asks for a code before it takes a new pet.",
   "problem.enrol_wrong": "That is not this host's code.",
   "problem.other_device":
-    "The pet was paused for another device. It may go on living there: wake it here only if it does not.",
+    "The pet was paused for another device. It may be living there: let it live on here only if it is not.",
   "problem.id_taken": "The host knows another pet under this id. Cancel and try again.",
   "problem.pet_deleted": "This pet was deleted at the host.",
   "problem.invalid_command": "The pet cannot do that now.",
   "problem.invalid_envelope": "The host does not take that. Another name may help.",
   "problem.plain_http":
     "This page was sent over plain http from another machine, where others could read your pet's key. Open it over https.",
-  "problem.invalid_save": "The host refused this save.",
+  "problem.invalid_save": "The host takes no pet from this file: it is damaged, or of a newer kind than this host knows.",
   "problem.not_found": "The host does not know this pet.",
   "problem.operation_reused": "The host had something else under that number. Please do that again.",
   "problem.too_many_waits": "Too much is waiting at the host. Please try again.",

@@ -19,7 +19,28 @@ export function makeTalk(act) {
   const form = html("form", { class: "speak", onsubmit: submit }, label, input, send, left);
   const element = html("div", { class: "panel talk" }, log, form);
   let away = null;
+  let follows = true;
   input.addEventListener("input", count);
+  let size = "";
+  log.addEventListener("scroll", scrolled, { passive: true });
+  // a banner, a keyboard or a turned phone changes the room for the log without a scroll: the newest line stays
+  new ResizeObserver(follow).observe(log);
+
+  function isNearEnd() {
+    return log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_BOTTOM_PX;
+  }
+
+  const sizeNow = () => `${log.clientWidth} ${log.clientHeight}`;
+
+  /** Only an owner's own scrolling ends the following, not the page's while it takes another shape. */
+  function scrolled() {
+    if (size === sizeNow()) follows = isNearEnd();
+  }
+
+  function follow() {
+    size = sizeNow();
+    if (follows) log.scrollTop = log.scrollHeight;
+  }
 
   function submit(event) {
     event.preventDefault();
@@ -38,17 +59,17 @@ export function makeTalk(act) {
   }
 
   function update(model, pending) {
-    const follows = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_BOTTOM_PX;
     label.textContent = say("talk.input", { name: model.name });
     input.placeholder = label.textContent;
     send.disabled = model.status !== "active";
     syncRows(log, rowsOf(model, pending, away), (row) => row.key, makeRow);
-    if (follows) log.scrollTop = log.scrollHeight;
+    follow();
   }
 
-  /** Shows a card on top of the newest lines; `close` is called when the owner has read it. */
-  function showAway(card) {
-    away = card;
+  /** Shows a card above the lines that were said after `sinceMs`: it tells of them. Null takes it away. */
+  function showAway(card, sinceMs = 0) {
+    away = card && { card, sinceMs };
+    follows = true;
   }
 
   /** Puts a text that could not be sent back, unless the owner has begun another. */
@@ -63,17 +84,23 @@ export function makeTalk(act) {
 function rowsOf(model, pending, away) {
   const rows = [];
   let day = null;
+  let told = 0;
   for (const line of model.chat) {
     const lineDay = dayName(line.atMs, model.zone);
+    if (away && !told && line.atMs > away.sinceMs) told = rows.push(awayRow(away));
     if (lineDay !== day) rows.push({ key: `day ${lineDay}`, kind: "day", text: lineDay });
     day = lineDay;
     rows.push({ key: `line ${line.key}`, kind: "line", line, name: model.name, zone: model.zone });
   }
   if (rows.length === 0 && pending.length === 0) rows.push(emptyRow(model));
-  if (away) rows.push({ key: "away", kind: "away", card: away });
+  if (away && !told) rows.push(awayRow(away));
   for (const item of pending) rows.push({ key: `pending ${item.id} ${item.note}`, kind: "pending", item });
   if (model.thinking) rows.push({ key: "thinking", kind: "thinking", name: model.name });
   return rows;
+}
+
+function awayRow({ card }) {
+  return { key: "away", kind: "away", card };
 }
 
 function emptyRow(model) {

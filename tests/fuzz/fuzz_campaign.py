@@ -1,0 +1,41 @@
+"""Many strange requests, by hand and resumable: `python tests/fuzz/fuzz_campaign.py --state FILE`.
+
+Rounds of a thousand, each with its own seed and its own host. The file says how far the campaign has come; the same
+command goes on from there.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "crash"))
+
+from crash_home import Zygote
+from fuzz_target import target
+from test_fuzz_requests import send_strange
+
+ROUND = 1000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--requests", type=int, default=50_000)
+    parser.add_argument("--state", type=Path, required=True)
+    wanted = parser.parse_args()
+    done = json.loads(wanted.state.read_text()) if wanted.state.exists() else {"rounds": 0, "answers": {}}
+    zygote = Zygote()
+    while done["rounds"] * ROUND < wanted.requests:
+        with tempfile.TemporaryDirectory(prefix="tokenling-fuzz-") as folder, target(zygote, Path(folder)) as host:
+            statuses = send_strange(host, ROUND, done["rounds"] + 1)
+        done["answers"] = Counter(done["answers"]) + Counter({str(status): n for status, n in statuses.items()})
+        done["rounds"] += 1
+        wanted.state.write_text(json.dumps(done))
+    zygote.close()
+    sys.stdout.write(f"{done['rounds'] * ROUND} requests, no 5xx, nothing changed: {done['answers']}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Drills: what a told word is worth, what a flipped fact changes, and that all of it is the engine's own prompt."""
+
+import json
+from itertools import groupby
+
+import pytest
+
+from tokenling.engine import dump_save
+from tokenling.engine.lists import FOODS, GIFTS, OFFERS, TOYS
+from tools.grade_brain.marks import legal, wanted_actions, words_in
+from tools.train_brain import drills
+from tools.train_brain.drills import (
+    ANSWERED_BY,
+    OWN_SELF,
+    SEEN,
+    SHORT_ORDER,
+    TOLD,
+    drill_lines,
+    flipped,
+    hatched,
+    set_up,
+)
+from tools.train_brain.phrases import Chance, held_out
+from tools.train_brain.writer.book import phrases_of
+
+Record = dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def records() -> list[Record]:
+    return [json.loads(line) for line in drill_lines(pets=3, seed=11)]
+
+
+def test_the_same_seed_gives_the_same_drills_and_another_seed_others() -> None:
+    first, again, other = (list(drill_lines(pets=1, seed=seed)) for seed in (4, 4, 5))
+    assert first == again
+    assert first != other
+
+
+def test_a_told_drill_shows_the_line_and_the_open_prefix_alone(records: list[Record]) -> None:
+    told = [r for r in records if r["prompt"].startswith("Owner: ") and r["intent"] not in ("my_name", "recall")]
+    assert len(told) > 100
+    assert {2} == {len(record["prompt"].split("\n")) for record in told}
+    assert {record["intent"] for record in told} == set(TOLD)
+
+
+def test_what_a_told_drill_keeps_stands_in_its_prompt(records: list[Record]) -> None:
+    kept = [record for record in records if "[remember owner" in record["reply"]]
+    assert len(kept) > 50
+    for record in kept:
+        last_word = record["reply"].partition("[remember ")[2].removesuffix("]").split()[-1]
+        assert last_word.lower() in record["prompt"].lower(), record
+
+
+def test_a_name_told_is_said(records: list[Record]) -> None:
+    named = [record for record in records if record["intent"] == "tell_name" and "[remember" in record["reply"]]
+    assert len(named) > 20
+    for record in named:
+        name = record["reply"].partition("name is ")[2].removesuffix("]")
+        assert name in words_in(record["reply"]), record
+
+
+def test_half_of_what_is_named_no_list_holds(records: list[Record]) -> None:
+    told = [record["reply"] for record in records if record["intent"] == "tell_name"]
+    names = {reply.partition("name is ")[2].removesuffix("]") for reply in told} - {""}
+    listed = {name for name in names if name in drills.words_of("owner")}
+    assert len(names) > 10
+    assert 0.2 < len(listed) / len(names) < 0.8
+
+
+def test_a_known_name_is_said_when_asked_for_and_no_other(records: list[Record]) -> None:
+    asked = [r for r in records if r["intent"] == "my_name" and not r["reply"].startswith(("[wake]", "[sleepy]"))]
+    known = [r for r in asked if "owner's name is " in r["prompt"] and "Zzz" not in r["reply"]]
+    assert len(known) > 5
+    for record in known:
+        name = record["prompt"].partition("owner's name is ")[2].split(";")[0].split(".")[0].split("\n")[0]
+        if "Asleep" not in record["prompt"]:
+            assert name in record["reply"], record
+
+
+def test_a_seen_drill_comes_with_the_whole_header_and_with_the_line_that_answers_it(records: list[Record]) -> None:
+    whole = {(r["intent"], r["reply"]) for r in records if "\nBody: " in r["prompt"]}
+    short = [r for r in records if r["intent"] in SHORT_ORDER and "\nBody: " not in r["prompt"]]
+    assert {*SEEN, *OWN_SELF} <= {intent for intent, _ in whole}
+    assert {record["intent"] for record in short} == set(SEEN)
+    assert {(record["intent"], record["reply"]) for record in short} <= whole
+    for record in short:
+        *told, _, _ = record["prompt"].split("\n")
+        wanted = ANSWERED_BY.get(record["intent"], ("Body: ",))
+        assert all(line.startswith(wanted) for line in told), record
+        assert told or record["intent"] in ("my_name", "recall"), record
+
+
+def test_neighbours_of_the_short_drills_share_no_more_than_three_lines_of_a_trunk(records: list[Record]) -> None:
+    runs = [(trunk, len(list(run))) for trunk, run in groupby(r["prompt"].rsplit("\n", 2)[0] for r in records)]
+    about_body = [length for trunk, length in runs if trunk.startswith("Body: ")]
+    assert len(about_body) > 50
+    assert max(about_body) <= 3
+
+
+def test_both_pets_of_a_pair_are_asked_the_same(records: list[Record]) -> None:
+    by_header: dict[str, set[str]] = {}
+    for record in records:
+        header, _, last = record["prompt"].rpartition("\nOwner: ")
+        if "\nBody: " in header and record["intent"] in SEEN:
+            by_header.setdefault(header, set()).add(last.split("\n")[0])
+    pairs = [one for one in by_header.values() if sum(one == other for other in by_header.values()) >= 2]
+    assert len(pairs) > 0.8 * len(by_header)
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_flip_changes_one_fact(number: int) -> None:
+    chance = Chance("flip", number)
+    save = json.loads(dump_save(state := set_up(hatched(chance), chance, needs=True)))
+    for _ in range(12):
+        other = json.loads(dump_save(flipped(state, chance)))
+        changed = [name for name in save if save[name] != other[name]]
+        meters = [meter for meter in save["body"] if save["body"][meter] != other["body"][meter]]
+        assert changed in ([], ["body"], ["memories"], ["place"])
+        assert len(meters) == (changed == ["body"])
+
+
+def test_drills_hold_no_held_out_phrase() -> None:
+    for intent in (*TOLD, *SEEN, *OWN_SELF):
+        tried = [phrase for phrase in phrases_of("said")[intent] if not held_out(phrase)]
+        spoken = drills.Owner("chatty", "Ana", untried=False, careless=False)
+        assert {spoken.phrase(intent, Chance(intent, number)) for number in range(40)} <= set(tried)
+
+
+def test_every_offer_and_item_comes_up() -> None:
+    deeds = [drills.deed(Chance("deed", number)) for number in range(400)]
+    offers = {(deed.offer, deed.item) for deed in deeds if isinstance(deed, drills.Offer)}
+    assert {offer for offer, _ in offers} == set(OFFERS)
+    assert {item for _, item in offers} == {*FOODS, *TOYS, *GIFTS, ""}
+
+
+def test_the_writer_answers_drills_by_its_own_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    lived = []
+
+    def spy(one: drills.Lived) -> dict[str, object]:
+        lived.append(one)
+        return {"prompt": "a\nb"}
+
+    monkeypatch.setattr(drills, "record_of", spy)
+    list(drill_lines(pets=2, seed=21))
+    assert len(lived) > 200
+    assert [one.reply for one in lived if not legal(one.reply, one.scene)] == []
+    marked = [(one, wanted) for one in lived if (wanted := wanted_actions(one.scene)) is not None]
+    assert [one.reply for one, wanted in marked if not any(f"[{tag}]" in one.reply for tag in wanted)] == []

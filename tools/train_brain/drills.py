@@ -1,0 +1,240 @@
+"""Drills: short examples that can only be answered by reading the prompt, beside the lives' long ones.
+
+In a life one turn in many is about a name, a thing told or a meter, so a brain learns late to look there. A drill is
+the engine's own prompt for such a turn with little around it, answered by the same writer. Two kinds:
+
+* *told*: the owner's line alone, without a header. The reply, and what it keeps, repeats a word that may be invented:
+  it cannot be guessed, only copied.
+* *seen*: one header and the questions that it answers; then the same questions to the *flipped* pet, with one fact
+  changed. What differs between the two replies is what the header's word is worth. Each of them comes again with that
+  one line of the header: what to look at is learned sooner where there is little else.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from tokenling.engine import (
+    Care,
+    Command,
+    JsonValue,
+    Offer,
+    State,
+    advance,
+    apply_command,
+    body_clock_ms,
+    dump_save,
+    game_of,
+    load_save,
+    parse_command,
+    pending_turn,
+)
+from tokenling.engine.lists import CARE, FOODS, GIFTS, MOODS, OFFERS, PLACES, STAGES, TOYS
+from tools.train_brain.lives import (
+    MINUTE_MS,
+    Lived,
+    adopted,
+    life_words,
+    made_ready,
+    record_of,
+    shaken_meter,
+    take_turn,
+    until_seen,
+    whole,
+)
+from tools.train_brain.owners import Owner, Said
+from tools.train_brain.phrases import Chance
+from tools.train_brain.rules import ACTION_BY_TRAIT
+from tools.train_brain.scene import METERS
+from tools.train_brain.writer.book import invented_word, words_of
+
+TOLD = ("tell_name", "tell_name", "tell_like", "tell_like", "tell_dislike", "tell_fact", "tell_fact", "i_did", "i_did")
+"""What an owner tells that a reply takes up; `place_go` and the like are heard well without drills."""
+SEEN = (
+    "ask_hungry", "ask_sleepy", "ask_clean", "ask_warm", "how_are_you", "play", "feed_text", "where", "my_name",
+    "recall",
+)  # fmt: skip
+"""Questions that the header answers."""
+OWN_SELF = ("your_name", "about_you", "favourite")
+"""One of these beside them: the first line answers it."""
+ANSWERED_BY: Mapping[str, tuple[str, ...]] = {
+    "where": ("Awake ",),
+    "my_name": ("Knows: ",),
+    "recall": ("Knows: ", "Recall: "),
+}
+"""The line of the header that answers a question; where none is named, the body's."""
+SHORT_ORDER = (
+    "ask_hungry", "ask_sleepy", "my_name", "ask_clean", "ask_warm", "recall", "how_are_you", "play", "where",
+    "feed_text",
+)  # fmt: skip
+MEMORIES = ("likes <thing>", "dislikes <thing>", "has a <animal>", "is a <job>", "plays the <instrument>")
+SHAKES = 6
+"""States that one pet is drilled in; a new pet costs more than a new state."""
+TOLD_BRANCHES = 12
+INVENTED_PERCENT, NAME_KNOWN_PERCENT, ASLEEP_PERCENT, EVENTFUL_PERCENT = 50, 60, 8, 30
+FLIPPED_FACTS = ("fullness", "energy", "hygiene", "warmth", "mood", "name", "place")
+GAME_SCORES = 13
+
+
+def drill_lines(*, pets: int, seed: int) -> Iterator[str]:
+    """The drills of so many pets as lines like the corpus's."""
+    for number in range(pets):
+        chance = Chance("drill", seed, number)
+        base = hatched(chance)
+        for _ in range(SHAKES):
+            yield from (json.dumps(record, ensure_ascii=False, sort_keys=True) for record in drills_of(base, chance))
+
+
+def drills_of(base: State, chance: Chance) -> Iterator[dict[str, JsonValue]]:
+    """One told tree, two seen ones that differ in a fact, and a deed or two, of one shaken state."""
+    calm = set_up(base, chance, needs=False)
+    for _ in range(TOLD_BRANCHES):
+        intent = chance.pick(TOLD)
+        yield from (headless(record_of(one)) for one in answered(calm, saying(calm, chance, intent), chance))
+    state = set_up(base, chance, needs=True)
+    other = flipped(state, chance)
+    asked = [saying(state, chance, intent) for intent in (*SEEN, chance.pick(OWN_SELF), chance.pick(TOLD))]
+    for pet in (state, other):
+        records = [record_of(one) for said in asked for one in answered(pet, in_life_of(pet, said), chance)]
+        yield from records
+        yield from shortened(records)
+    command = deed(chance)
+    for pet in (state, other):
+        yield from (record_of(one) for one in done(pet, command, chance))
+
+
+# --- the pets -------------------------------------------------------------------------------------------------------
+
+
+def hatched(chance: Chance) -> State:
+    """A pet that is out of its egg."""
+    state = adopted(chance)
+    while state.stage == "egg":
+        state, _ = until_seen(state, chance)
+    return state
+
+
+def set_up(state: State, chance: Chance, *, needs: bool) -> State:
+    """The same pet by another name and character, in another state, with nothing said yet."""
+    save = json.loads(dump_save(state))
+    save["name"] = new_name(chance, "pet")
+    save["character"]["food"] = chance.pick(FOODS)
+    save["character"]["traits"] = two_of(tuple(sorted(ACTION_BY_TRAIT)), chance)
+    for meter in METERS:
+        save["body"][meter] = shaken_meter(chance, lowest=0 if needs else 2)
+    asleep = needs and chance.holds(ASLEEP_PERCENT)
+    save |= {
+        "stage": chance.pick(STAGES[1:]),
+        "place": "nest" if asleep else chance.pick(PLACES),
+        "feeling": "sleepy" if asleep else chance.pick(MOODS),
+        "snacks": chance.below(4),
+        "asleep": asleep,
+        "chat": [],
+        "memories": memories(chance, body_clock_ms(state)),
+    }
+    if not chance.holds(EVENTFUL_PERCENT):
+        save["events"] = []
+    return load_save(json.dumps(save).encode())
+
+
+def flipped(state: State, chance: Chance) -> State:
+    """The same pet with one fact of its header changed."""
+    save = json.loads(dump_save(state))
+    fact = chance.pick(FLIPPED_FACTS)
+    if fact == "name":
+        save["memories"] = [] if save["memories"] and chance.holds(50) else memories(chance, body_clock_ms(state))
+    elif fact == "place":
+        save["place"] = save["place"] if save["asleep"] else chance.pick(PLACES)
+    else:
+        save["body"][fact] = shaken_meter(chance, lowest=3) if save["body"][fact] < 500_000 else chance.below(340_000)
+    return load_save(json.dumps(save).encode())
+
+
+def memories(chance: Chance, at_ms: int) -> list[JsonValue]:
+    """What the pet was told before: often a name, and a few facts."""
+    texts = [f"owner's name is {new_name(chance, 'owner')}"] if chance.holds(NAME_KNOWN_PERCENT) else []
+    for _ in range(chance.below(3)):
+        kind = chance.pick(MEMORIES)
+        slot = kind[kind.index("<") + 1 : -1]
+        word = (
+            invented_word(chance) if slot == "thing" and chance.holds(INVENTED_PERCENT) else chance.pick(words_of(slot))
+        )
+        texts.append("owner " + kind.replace(f"<{slot}>", word))
+    return [{"atMs": at_ms, "recalled": 0, "text": text} for text in dict.fromkeys(texts)]
+
+
+def new_name(chance: Chance, kind: str) -> str:
+    """A name of the book, or one that nobody has."""
+    return invented_word(chance).capitalize() if chance.holds(INVENTED_PERCENT) else chance.pick(words_of(kind))
+
+
+def two_of(options: tuple[str, ...], chance: Chance) -> list[JsonValue]:
+    """Two different ones."""
+    first = chance.below(len(options))
+    return [options[first], options[(first + 1 + chance.below(len(options) - 1)) % len(options)]]
+
+
+# --- what is said and done ------------------------------------------------------------------------------------------
+
+
+def saying(state: State, chance: Chance, intent: str) -> Said:
+    """A line of a careful owner's, about things that half of the time no list holds."""
+    slots = life_words(state, chance)
+    for slot in ("thing", "noun"):
+        if chance.holds(INVENTED_PERCENT):
+            slots[slot] = invented_word(chance)
+    return Owner("chatty", new_name(chance, "owner"), untried=False, careless=False).means(intent, chance, slots)
+
+
+def in_life_of(state: State, said: Said) -> Said:
+    """The same line, said to this pet."""
+    return replace(said, slots={**said.slots, "name": state.name})
+
+
+def deed(chance: Chance) -> Command:
+    """A care, an offer of a thing with a name, or a game of catch."""
+    if chance.holds(30):
+        action = chance.pick(CARE)
+        return Care(action, chance.pick(FOODS) if action == "feed" else "")
+    kind = chance.pick(OFFERS)
+    return Offer(kind, chance.pick({"food": FOODS, "toy": TOYS, "gift": GIFTS, "catch": ("",)}[kind]))
+
+
+def answered(state: State, said: Said, chance: Chance) -> Iterator[Lived]:
+    """The writer's answer to a line."""
+    yield from done(state, parse_command({"kind": "say", "text": said.text}), chance, said)
+
+
+def done(state: State, command: Command, chance: Chance, said: Said | None = None) -> Iterator[Lived]:
+    """The writer's answer to what the owner does; a game that it begins is played to its end."""
+    now_ms = body_clock_ms(state) + MINUTE_MS
+    state, _ = made_ready(state, chance, now_ms)
+    state = advance(apply_command(state, command, now_ms).state, now_ms).state
+    turn = pending_turn(state)
+    if turn is None or turn.kind != "reactive":
+        return
+    state, lived = take_turn(state, turn, said, chance)
+    yield lived
+    game = game_of(state)
+    if game is not None and now_ms < whole(game["expiresMs"]):
+        score = chance.below(GAME_SCORES)
+        yield from done(state, parse_command({"kind": "game", "gameId": game["id"], "score": score}), chance)
+
+
+def shortened(records: Sequence[dict[str, JsonValue]]) -> Iterator[dict[str, JsonValue]]:
+    """The records of a waking pet again, each with the one line of its header that answers it.
+
+    Their order keeps neighbours apart that would share a trunk, so that a batch holds many bodies.
+    """
+    by_intent = {str(record["intent"]): record for record in records if "\nAwake " in str(record["prompt"])}
+    for intent in SHORT_ORDER:
+        if (record := by_intent.get(intent)) is not None:
+            *header, said, prefix = str(record["prompt"]).split("\n")
+            told = [line for line in header if line.startswith(ANSWERED_BY.get(intent, ("Body: ",)))]
+            yield record | {"prompt": "\n".join((*told, said, prefix))}
+
+
+def headless(record: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """A record whose prompt is the owner's line and the open prefix alone."""
+    lines = str(record["prompt"]).split("\n")
+    return record | {"prompt": "\n".join(lines[-2:])}
