@@ -13,7 +13,7 @@ from tokenling.host.http_app import API_ROUTES, create_app
 from tokenling.host.in_flight import IN_FLIGHT_MAX, IN_FLIGHT_PER_CLIENT_MAX, PLACE_S
 from tokenling.host.polls import WAIT_S_MAX
 from tokenling.host.rates import LIMITS
-from tokenling.host.server import KEEP_ALIVE_S
+from tokenling.host.server import KEEP_ALIVE_REQUESTS_MAX, KEEP_ALIVE_S
 from tokenling.host.shell import BODY_BYTES_MAX, HEAD_BYTES_MAX, SAVE_BODY_BYTES_MAX, UPLOADS_MAX
 from tokenling.host.strict_json import JSON_DEPTH_MAX, REASONS
 from tokenling.host.waits import WAITS_MAX, WAITS_PER_PET_MAX
@@ -59,6 +59,7 @@ def test_the_bounds_are_the_documented_ones() -> None:
         "Pets and clients that are told apart": f"{LIMITS.buckets_max:,} each; further ones share one limit",
         "Connections": f"{transport.connections_max:,}, or fewer where the process may open fewer files",
         "Idle connection": f"{KEEP_ALIVE_S} s",
+        "Requests of one connection": f"{KEEP_ALIVE_REQUESTS_MAX:,}, the last answer says `Connection: close`",
         "One send of 64 KiB": f"{transport.send_s:.0f} s",
     }
 

@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+import threading
+from functools import partial
 
 import pytest
+import trio
 from host_http_support import (
     BEARER,
     DEVICE,
@@ -20,8 +23,12 @@ from host_http_support import (
     remote_body,
     running,
 )
+from trio.testing import wait_all_tasks_blocked
 
+from tokenling.host import routes
+from tokenling.host.envelope_fields import Preparation, read_preparation
 from tokenling.host.envelopes import Envelope, KeyChange, TransferRequest
+from tokenling.host.routes import PARSE_INLINE_BYTES_MAX, PARSERS
 
 
 async def test_health_tells_protocol_versions_brain_and_workers_without_a_key() -> None:
@@ -285,3 +292,27 @@ async def test_bearer_headers_do_not_reach_dispatch() -> None:
     async with running() as host, client(host) as http:
         await http.post("/api/pets", json={"id": PET, "save": {}})
     assert KEY not in repr(host.pets.calls)
+
+
+async def test_an_owner_never_waits_behind_the_bodies_of_strangers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bodies are parsed in threads, and those of keys that no pet is known by wait for a place of their own."""
+    parsing, free = threading.Event(), threading.Event()
+
+    def read_slowly(body: bytes) -> Preparation:
+        parsing.set()
+        assert free.wait(10)
+        return read_preparation(body)
+
+    monkeypatch.setattr(routes, "read_preparation", read_slowly)
+    padding = b" " * PARSE_INLINE_BYTES_MAX
+    async with running() as host, client(host) as http, trio.open_nursery() as nursery:
+        assert (await http.get(f"/api/pets/{PET}")).status_code == 200  # the key is known from here on
+        for _ in range(PARSERS + 1):
+            strange = partial(http.post, content=padding + b"{}", headers={"authorization": f"Bearer {OTHER_KEY}"})
+            nursery.start_soon(strange, "/api/pets")
+        await trio.to_thread.run_sync(parsing.wait, 10)
+        await wait_all_tasks_blocked(0.05)
+        with trio.fail_after(5):
+            response = await http.post(f"/api/pets/{PET}/commands", content=padding + compact(command_body()))
+        free.set()
+    assert response.status_code == 200

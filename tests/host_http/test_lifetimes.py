@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 import trio
 from host_http_support import (
+    FACTS,
     KEY,
     ORIGIN,
     PET,
@@ -25,7 +27,8 @@ from trio.testing import wait_all_tasks_blocked
 
 from tokenling.host.connection import ConnectionLimits
 from tokenling.host.errors import ListenError
-from tokenling.host.server import hypercorn_config, open_listener
+from tokenling.host.http_app import create_app
+from tokenling.host.server import hypercorn_config, open_listener, serve_http
 from tokenling.host.waits import Waits
 
 WAITING = request_bytes("GET", f"/api/pets/{PET}?wait=50", b"", 'If-None-Match: "one"', f"Origin: {ORIGIN}")
@@ -110,6 +113,24 @@ async def test_the_server_stops_in_time_with_a_client_that_never_reads_its_answe
         await stream.receive_some(1)
         await trio.sleep(0.1)
         assert await stop(host) < SHUTDOWN_S
+
+
+async def test_a_cancelled_server_ends_at_once_although_a_send_is_stuck_under_its_shield() -> None:
+    """A loop that was blocked finds stop and the forced end due together: no grace is left, and none may be needed."""
+    pets = ScriptedPets(view_bytes=b" " * 30_000_000)
+    app = create_app(pets, facts=FACTS, allowed_origins=[])
+    stop = trio.Event()
+    async with trio.open_nursery() as nursery:
+        [url] = await nursery.start(partial(serve_http, app, hypercorn_config("127.0.0.1:0"), stop=stop))
+        stream = await trio.open_tcp_stream("127.0.0.1", int(url.rpartition(":")[2]))
+        await stream.send_all(request_bytes("GET", f"/api/pets/{PET}"))
+        await stream.receive_some(1)
+        await wait_all_tasks_blocked(0.05)
+        began = trio.current_time()
+        stop.set()
+        nursery.cancel_scope.cancel()
+    stream.socket.close()  # the client held on until the server was gone
+    assert trio.current_time() - began < SHUTDOWN_S / 2
 
 
 async def test_a_client_that_never_reads_is_given_up_while_the_server_runs() -> None:

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from tokenling.host import strict_json
 from tokenling.host.errors import ApiError
-from tokenling.host.strict_json import INTEGER_LIMIT, JSON_DEPTH_MAX, REASONS, parse
+from tokenling.host.strict_json import INTEGER_LIMIT, JSON_DEPTH_MAX, REASONS, STRINGS_MAX, STRUCTURE_MAX, parse
 
-DEEP = 50_000
+DEEP = 30_000
+WIDE = 690_000
 
 REFUSED: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "syntax"),
@@ -45,14 +46,23 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "Latin-1": (b'["\xe9"]', "encoding"),
     "overlong": (b'["\xc0\xaf"]', "encoding"),
     "a surrogate in UTF-8": (b'["\xed\xa0\x80"]', "encoding"),
-    "50,000 arrays": (b"[" * DEEP + b"]" * DEEP, "depth"),
-    "50,000 objects": (b'{"a":' * DEEP + b"1" + b"}" * DEEP, "depth"),
-    "50,000 arrays never closed": (b"[" * DEEP, "depth"),
+    "30,000 arrays": (b"[" * DEEP + b"]" * DEEP, "depth"),
+    "30,000 objects": (b'{"a":' * DEEP + b"1" + b"}" * DEEP, "depth"),
+    "30,000 arrays never closed": (b"[" * DEEP, "depth"),
+    "a body of empty arrays": (b"[" + b"[]," * WIDE + b"[]]", "structure"),
+    "a body of empty objects, never closed": (b"[" + b"{}," * WIDE, "structure"),
+    "a body of empty strings": (b"[" + b'"",' * WIDE + b'""]', "structure"),
+    "a body of strings behind stray backslashes": (b'\\"\\\\"' * 400_000, "structure"),
+    "a body of digits": (b"[" + b"0," * WIDE + b"0]", "structure"),
+    "a body of small objects": (b"[" + b'{"a":0},' * (WIDE // 3) + b"{}]", "structure"),
+    "one value too many": (b"[" + b"0," * STRUCTURE_MAX + b"0]", "structure"),
     "one too deep": (b"[" * (JSON_DEPTH_MAX + 1) + b"]" * (JSON_DEPTH_MAX + 1), "depth"),
     "deep behind an escaped quote": (b'["\\"", ' + b"[" * JSON_DEPTH_MAX + b"]" * JSON_DEPTH_MAX + b"]", "depth"),
 }
 
 TAKEN: dict[str, tuple[bytes, object]] = {
+    "as many values as may be": (b"[" + b"0," * (STRUCTURE_MAX - 1) + b"0]", [0] * STRUCTURE_MAX),
+    "as many strings as may be": (b"[" + b'"",' * (STRINGS_MAX - 2) + b'""]', [""] * (STRINGS_MAX - 1)),
     "an object": (b'{"a": [1, true, null, "x"]}', {"a": [1, True, None, "x"]}),
     "the largest integers": (b"[9007199254740991,-9007199254740991]", [INTEGER_LIMIT - 1, 1 - INTEGER_LIMIT]),
     "brackets in strings are not depth": (b'["' + b"[" * 1000 + b'"]', ["[" * 1000]),

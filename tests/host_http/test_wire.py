@@ -53,6 +53,25 @@ NOT_HTTP: dict[str, tuple[bytes, int, bytes]] = {
     "length of a thousand digits": (
         b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + b"9" * 1000 + b"\r\n\r\n", 400, b"bad_request",
     ),
+    "a length of 2^62 and more": (
+        b"POST /api/pets HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer " + KEY.encode()
+        + b"\r\nContent-Length: 4611686018427387905\r\n\r\n{", 413, b"body_too_large",
+    ),
+    "a length and chunks": (
+        b"POST /api/pets HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        400, b"bad_request",
+    ),
+    "chunks and a length": (
+        b"POST /api/pets HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+        400, b"bad_request",
+    ),
+    "a head of nothing but spaces": (
+        b"GET / HTTP/1.1\r\nHost: a\r\nX:" + b" " * 20_000 + b"y\r\n\r\n", 431, b"head_too_large",
+    ),
+    "many tiny headers in one piece": (
+        b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X:\r\n" * 5_000 + b"\r\n", 431, b"head_too_large",
+    ),
+    "a doubled slash alone": (b"GET // HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 404, b"unknown_route"),
     "unknown transfer coding": (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 400, b"bad_request"),
     "a space in a header's name": (b"GET / HTTP/1.1\r\nHost: a\r\nA b: c\r\n\r\n", 400, b"bad_request"),
     "a folded header": (b"GET / HTTP/1.1\r\n Host: a\r\n\r\n", 400, b"bad_request"),

@@ -323,8 +323,16 @@ async def test_prepared_pets_have_a_bound_of_their_own(tmp_path: Path) -> None:
     async with open_house(tmp_path, pets_max=9, prepared_max=1) as house:
         first = await Owner(house).move_in()
         await Owner(house).prepare(new_save(house.wall))
-        await refused("host_full", Owner(house).prepare(new_save(house.wall)))
+        waits = await refused("host_full", Owner(house).prepare(new_save(house.wall)))
+        assert waits.retry_after_s is not None, "the threshold is free again as soon as that one is activated"
         assert "active" == (await first.see())["status"]
+
+
+async def test_a_house_that_is_full_of_pets_promises_no_room_soon(tmp_path: Path) -> None:
+    async with open_house(tmp_path, pets_max=1, prepared_max=1) as house:
+        await Owner(house).prepare(new_save(house.wall))
+        final = await refused("host_full", Owner(house).prepare(new_save(house.wall)))
+        assert final.retry_after_s is None
 
 
 async def test_a_prepared_pet_that_nobody_activates_expires(tmp_path: Path) -> None:

@@ -3,7 +3,10 @@
 from dataclasses import replace
 
 import pytest
+import trio
 
+from host_pets.house import Owner, open_house
+from tokenling.host import dispatch_rules as rules
 from tokenling.host.dispatch import VIEW_SHARED_MS, Seen
 from tokenling.host.envelopes import View
 from tokenling.protocol import Record, Status
@@ -37,3 +40,21 @@ SEEN = Seen(RECORD, False, 1000, View(b"{}", '"a"'))
 )
 def test_a_view_is_shared_while_record_and_thinking_are_the_same_and_for_a_moment(record, thinking, now_ms, shared):
     assert shared == SEEN.still_shows(record, thinking, now_ms)
+
+
+async def test_a_view_that_took_long_to_make_is_shared_by_those_who_waited_for_it(tmp_path, monkeypatch):
+    async with open_house(tmp_path) as house:
+        owner = await Owner(house).move_in()
+        await house.settle()
+        made = []
+
+        def glimpse_slowly(state, now_ms, glimpse=rules.glimpse):
+            made.append(now_ms)
+            house.wall.ms += 10 * VIEW_SHARED_MS
+            return glimpse(state, now_ms)
+
+        monkeypatch.setattr(rules, "glimpse", glimpse_slowly)
+        async with trio.open_nursery() as nursery:
+            for _ in range(5):
+                nursery.start_soon(owner.look)
+    assert len(made) == 1

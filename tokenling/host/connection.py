@@ -30,8 +30,9 @@ from tokenling.host.faults import describe_fault
 H11Sendable: TypeAlias = h11.Response | h11.InformationalResponse | h11.Data | h11.EndOfMessage
 
 RECEIVE_BYTES_MAX = 65_536
-TELL_S = 1.0
-"""The application takes what it is told at once; should it ever not, the connection still ends."""
+TELL_S = 0.2
+"""The application takes what it is told at once; should it ever not, the connection still ends, within the time that a
+stopping host has left."""
 
 log = structlog.get_logger("tokenling.host")
 
@@ -64,11 +65,12 @@ class Connections:
         self.limits = limits
         self.context = WorkerContext(None)
         self._open: set[Connection] = set()
+        self._aborted = False
         self._one_gone = trio.Event()
         self._on_change = on_change or (lambda _open: None)
 
     async def serve(self, stream: trio.SocketStream) -> None:
-        if len(self._open) >= self.limits.connections_max:
+        if self._aborted or len(self._open) >= self.limits.connections_max:
             return await trio.aclose_forcefully(stream)
         connection = Connection(self, stream)
         self._open.add(connection)
@@ -87,6 +89,8 @@ class Connections:
             await self._one_gone.wait()
 
     def abort(self) -> None:
+        """Ends every connection now, one that was accepted and has not begun yet too."""
+        self._aborted = True
         for connection in self._open:
             connection.abort()
 
@@ -131,7 +135,7 @@ class Connection:
 
     def _make_protocol(self) -> "Http1":
         socket = self._stream.socket
-        return Http1(
+        http1 = Http1(
             self._owner.app,
             self._owner.config,
             self._owner.context,
@@ -142,6 +146,8 @@ class Connection:
             parse_socket_addr(socket.family, socket.getsockname()),
             self._on_protocol,
         )
+        http1.connection = StrictHttp1(self._owner.config.h11_max_incomplete_size)
+        return http1
 
     async def _read(self) -> None:
         while not self._closing:
@@ -215,9 +221,30 @@ class Connection:
         self._reading.cancel()
 
 
+class StrictHttp1(h11.Connection):
+    """The server's half of h11, with two refusals more."""
+
+    def __init__(self, head_bytes_max: int) -> None:
+        super().__init__(h11.SERVER, max_incomplete_event_size=head_bytes_max)
+        self._head_bytes_max = head_bytes_max
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """h11 bounds a head that comes in pieces; one that lies there whole is measured here, with every byte of it. A
+        body of two lengths is what request smuggling is made of: h11 takes the chunks, others may take the number."""
+        waiting = len(self.trailing_data[0]) if self.their_state is h11.IDLE else 0
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            if waiting - len(self.trailing_data[0]) > self._head_bytes_max:
+                raise h11.RemoteProtocolError("too large a head", error_status_hint=431)
+            if {name for name, _ in event.headers} >= {b"content-length", b"transfer-encoding"}:
+                raise h11.RemoteProtocolError("two lengths of one body", error_status_hint=400)
+        return event
+
+
 class Http1(H11Protocol):
     """Hypercorn's HTTP/1.1 without its ways up to HTTP/2 and websockets, its answer to what is not HTTP with a body."""
 
+    connection: StrictHttp1
     _unsent = b""
 
     @property

@@ -17,6 +17,7 @@ import trio
 
 from tokenling.engine import State, Turn
 from tokenling.host import dispatch_rules as rules
+from tokenling.host.catch_up import CatchUp
 from tokenling.host.dispatch_faults import RulesFailed, error_of
 from tokenling.host.envelopes import View
 from tokenling.host.executor_queue import Job
@@ -122,6 +123,7 @@ class Dispatch:
     """The residents, and the store behind them."""
 
     def __init__(self, store: Store, *, warm_max: int = WARM_MAX) -> None:
+        self.catch_up = CatchUp()
         self._store = store
         self._warm_max = warm_max
         self._residents: dict[str, Resident] = {}

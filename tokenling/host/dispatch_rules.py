@@ -106,6 +106,12 @@ def is_ahead(state: State, now_ms: int) -> bool:
         return now_ms < engine.body_clock_ms(state)
 
 
+def gap_ms(state: State, now_ms: int) -> int:
+    """How far the body clock is behind the wall clock."""
+    with own_fault():
+        return now_ms - engine.body_clock_ms(state)
+
+
 def ask(state: State, turn: Turn) -> GenerationRequest:
     """What the turn asks of the brain."""
     with own_fault():

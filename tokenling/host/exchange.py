@@ -11,6 +11,7 @@ Three cures for what Hypercorn and Quart-Trio do by themselves, each measured:
   it for ever: something always takes until the answer is out.
 """
 
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -33,7 +34,7 @@ from tokenling.host.errors import ApiError, ClientGoneError
 PIECE_BYTES = 65_536
 """An answer leaves in pieces of this size, so that a time-out on one send bounds the slowest client's rate."""
 
-CHUNKED_LENGTH = 2**62
+CHUNKED_LENGTH = math.inf
 """Stands for a length that is not told: more than any other."""
 T = TypeVar("T")
 
@@ -81,7 +82,7 @@ class Exchange:
         return tuple(self.scope["headers"])
 
     @property
-    def declared_length(self) -> int:
+    def declared_length(self) -> float:
         """The body's length as told; one that is not told (chunked) may be any. The server has checked the number."""
         told = {name: value for name, value in self.headers if name in (b"content-length", b"transfer-encoding")}
         if b"transfer-encoding" in told:

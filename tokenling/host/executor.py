@@ -10,6 +10,7 @@ pet with one job in the queue at a time, so that none starves another.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import structlog
 import trio
@@ -36,7 +37,7 @@ EMPTY_TRIES_MAX = 2
 LOOK_AGAIN_MS = 1000
 """A pet that has just been lived up to now is not looked at again before that: no rule can make the clock spin."""
 EMPTY = "empty"
-PASSING_FAILURES = frozenset({FailureCode.FULL, FailureCode.IO, FailureCode.LOCKED})
+PASSING_FAILURES = frozenset({FailureCode.FULL, FailureCode.IO, FailureCode.LOCKED, FailureCode.MOVED})
 """Failures below the store that an operator or time mends while the host runs on; any other ends the process."""
 
 log = structlog.stdlib.get_logger(__name__)
@@ -199,7 +200,7 @@ class Executor:
         if rules.wake_ms(state) > now and not rules.is_ahead(state, now):
             self.clock.schedule(pet.pet_id, rules.wake_ms(state))
             return None
-        step = rules.live(state, now)
+        step = await self._dispatch.catch_up.run(state, record.save, now, partial(rules.live, state, now))
         lived = await self._commit_life(pet, record, step.state)
         if lived is not record:
             pet.tell()

@@ -1,6 +1,7 @@
 """The HTTP application: the routes in one table, Quart around them, the shell around Quart."""
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 
 from quart import Response, request
@@ -31,6 +32,7 @@ API_ROUTES: Mapping[tuple[str, str], str] = {
 """Each route and the handler of `Api` behind it; docs/api.md lists the same ones and a test holds that."""
 NEWBORN_ROUTE = "/app/newborn"
 """POST only, without a key: a page that has no engine asks for the save that it then adopts."""
+OTHER_METHODS = ("GET", "PUT", "PATCH", "DELETE", "OPTIONS")
 FILE_ROUTES = ("/", "/app/<path:name>", "/brain/<brain_id>/<path:name>")
 
 
@@ -64,7 +66,10 @@ def create_app(
     condition = Condition(pets, doors.waits, free_bytes=free_bytes)
     quart = _quart(Api(pets, polls, facts, enrol_code=enrol_code, condition=condition), Files(files))
     if newborn is not None:
-        quart.add_url_rule(NEWBORN_ROUTE, endpoint="newborn", view_func=Newborns(newborn).make, methods=["POST"])
+        add = partial(quart.add_url_rule, NEWBORN_ROUTE, provide_automatic_options=False)
+        add(endpoint="newborn", view_func=Newborns(newborn).make, methods=["POST"])
+        # beside the files' rule, which would take the path for a file's that is not there
+        add(endpoint="not newborn", view_func=_only_post, methods=OTHER_METHODS)
     return Shell(
         quart,
         doors,
@@ -73,6 +78,10 @@ def create_app(
         allowed_hosts=allowed_hosts,
         limits=limits or WireLimits(),
     )
+
+
+async def _only_post() -> Response:
+    raise MethodNotAllowed(valid_methods=["POST"])
 
 
 def _quart(api: Api, files: Files) -> QuartTrio:

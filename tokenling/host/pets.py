@@ -16,7 +16,7 @@ import structlog
 import trio
 
 from tokenling import engine
-from tokenling.engine import Command, JsonValue, State
+from tokenling.engine import Command, JsonValue, State, Step
 from tokenling.host import dispatch_rules as rules
 from tokenling.host import pets_answers as answers
 from tokenling.host import pets_refusals as refusals
@@ -59,8 +59,8 @@ PETS_MAX = 64
 """Pets held at once, parked ones included (the seed's default)."""
 DECISIONS_MAX = 3
 """How often an owner's wish is decided anew when the row changed under it, which only maintenance can do."""
-LARGE_SAVE_BYTES = 100_000
-"""A larger upload is checked in a thread, one at a time: measured, a mebibyte takes a tenth of a second."""
+LARGE_SAVE_BYTES = 16_384
+"""A larger upload is checked in a thread, one at a time: 99 KB of many small values took the loop 0.12 s."""
 HOUSEKEEPING_S = 600.0
 """How often the store is looked through for what has waited too long: fine beside terms of a day and a week."""
 
@@ -109,6 +109,7 @@ class Pets:
         self._workers = (Worker("cpu", generators, queue),)
         self.executor = Executor(self.dispatch, queue, self._now_ms)
         self._uploads = trio.CapacityLimiter(1)
+        self._newcomers = trio.CapacityLimiter(1)
         self._serving = trio.CancelScope()
         self._closing = False
         self._started = False
@@ -125,6 +126,7 @@ class Pets:
         if others:
             raise BrainInUse(self._brain.brain_id, others)
         for pet_id, save in await self._store.live_pets():
+            await trio.lowlevel.checkpoint()  # reading many large saves takes seconds, and a signal may end the start
             self.executor.clock.schedule(pet_id, self._first_look_ms(save))
         self._started = True
 
@@ -191,7 +193,7 @@ class Pets:
     async def prepare(self, key_hash: bytes, pet_id: str, save: bytes) -> Prepared:
         """Hold an inactive save under a new id, or say what stands there when id and key are known already."""
         self._refuse_when_closing()
-        upload = await self._received(save, lambda state: state)
+        upload = await self._received(save, lambda state: state, self._newcomers)
         with _translated(), self.dispatch.visit(pet_id) as pet:
             for _ in range(DECISIONS_MAX):
                 async with pet.lock:
@@ -203,8 +205,14 @@ class Pets:
 
     async def _prepare(self, pet: Resident, key_hash: bytes, upload: Upload) -> Prepared:
         held = await self.dispatch.load(pet)
-        event = Prepare(pet.pet_id, key_hash, self._brain.brain_id, upload.save, await self._occupancy())
-        decision = decide(held, event, now_ms=self._now_ms())
+        room = await self._occupancy()
+        event = Prepare(pet.pet_id, key_hash, self._brain.brain_id, upload.save, room)
+        try:
+            decision = decide(held, event, now_ms=self._now_ms())
+        except Refused as refused:
+            if refused.code is RefusalCode.HOST_FULL and room.pets < room.pets_max:
+                raise refusals.prepared_full() from None
+            raise
         assert isinstance(decision, Decision), "preparing has no operation id"
         assert decision.record is not None, "preparing leaves a record"
         if decision.created:
@@ -237,12 +245,14 @@ class Pets:
             glimpse = Glimpse(record.save, (), None)
             if record.status is Status.ACTIVE:
                 try:
-                    glimpse = rules.glimpse(self.dispatch.state_of(pet, record), now)
+                    state = self.dispatch.state_of(pet, record)
+                    look = partial(rules.glimpse, state, now)
+                    glimpse = await self.dispatch.catch_up.run(state, record.save, now, look)
                 except RulesFailed as fault:
                     record = await self._stop(pet, record, fault)
             body = answers.view_body(record, glimpse, thinking=pet.thinking, server_time_ms=now)
             view = View(body, answers.etag_of(record, pet.thinking))
-            pet.seen = Seen(record, pet.thinking, now, view)
+            pet.seen = Seen(record, pet.thinking, self._now_ms(), view)  # those who waited meanwhile share it
             return view
 
     async def command(self, pet_id: str, key_hash: bytes, envelope: Envelope) -> bytes:
@@ -265,8 +275,13 @@ class Pets:
 
     async def _obey(self, pet: Resident, record: Record, command: Command, operation: Operation) -> bytes:
         try:
-            step = rules.obey(self.dispatch.state_of(pet, record), command, self._now_ms())
-            save = rules.dump(step.state)
+            state, now = self.dispatch.state_of(pet, record), self._now_ms()
+
+            def obeyed() -> tuple[Step, bytes]:
+                step = rules.obey(state, command, now)
+                return step, rules.dump(step.state)
+
+            step, save = await self.dispatch.catch_up.run(state, record.save, now, obeyed)
         except engine.CommandRefused as refused:
             raise refusals.command_refused(refused) from None
         except RulesFailed as fault:
@@ -285,7 +300,7 @@ class Pets:
         if request.to == "local":
             return await self._change(pet_id, key_hash, partial(self._park, operation, request.device_id))
         assert request.save is not None, "the HTTP layer lets no activation without a save pass"
-        upload = await self._received(request.save, self._moved_in)
+        upload = await self._received(request.save, self._moved_in, self._uploads)
         event = Activate(operation, request.device_id, self._brain.brain_id, upload.save, request.takeover)
         return await self._change(pet_id, key_hash, partial(self._activate, event, upload))
 
@@ -300,7 +315,7 @@ class Pets:
         return answer
 
     async def _park(self, operation: Operation, device_id: str, pet: Resident, record: Record) -> bytes:
-        decision = await self._decide(record, Park(operation, device_id, self._latest(pet, record)))
+        decision = await self._decide(record, Park(operation, device_id, await self._latest(pet, record)))
         if isinstance(decision, Replay):
             return answers.repeated_answer(decision.stored)
         answer = answers.record_answer(operation.operation_id, _left(decision), with_save=True)
@@ -308,12 +323,15 @@ class Pets:
         self.executor.release(pet)
         return answer
 
-    def _latest(self, pet: Resident, record: Record) -> bytes | None:
+    async def _latest(self, pet: Resident, record: Record) -> bytes | None:
         """The save of an active pet as it is now; None keeps the stored one, also where the rules fail on it."""
         if record.status is not Status.ACTIVE:
             return None
         try:
-            return rules.dump(rules.live(self.dispatch.state_of(pet, record), self._now_ms()).state)
+            state, now = self.dispatch.state_of(pet, record), self._now_ms()
+            return await self.dispatch.catch_up.run(
+                state, record.save, now, lambda: rules.dump(rules.live(state, now).state)
+            )
         except RulesFailed:
             return None
 
@@ -403,8 +421,9 @@ class Pets:
         prepared = counts.by_status[Status.PREPARED]
         return Occupancy(counts.pets, settings.pets_max, prepared, settings.prepared_max)
 
-    async def _received(self, save: bytes, settle: Callable[[State], State]) -> Upload:
-        """An uploaded save, checked whole, with the state that `settle` makes of it."""
+    async def _received(self, save: bytes, settle: Callable[[State], State], place: trio.CapacityLimiter) -> Upload:
+        """An uploaded save, checked whole, with the state that `settle` makes of it. Owners and newcomers, who may be
+        anybody, each have a `place` of their own to wait for."""
 
         def receive() -> Upload:
             sent = rules.load_uploaded(save)
@@ -414,7 +433,7 @@ class Pets:
         try:
             if len(save) <= LARGE_SAVE_BYTES:
                 return receive()
-            return await trio.to_thread.run_sync(receive, limiter=self._uploads)
+            return await trio.to_thread.run_sync(receive, limiter=place)
         except engine.SaveRefused as refused:
             raise refusals.save_refused(refused) from None
         except RulesFailed:

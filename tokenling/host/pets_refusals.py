@@ -35,6 +35,12 @@ def unavailable() -> ApiError:
     )
 
 
+def prepared_full() -> ApiError:
+    """There is room, but too many pets stand on the threshold: as soon as one is activated, the next may come."""
+    detail = "Too many pets are being adopted just now; try again soon."
+    return ApiError(409, "host_full", detail, retry_after_s=RETRY_S)
+
+
 def contended() -> ApiError:
     """The row changed under every try; nothing was done."""
     return ApiError(503, "unavailable", "The pet is being worked on; repeat the same operation.", retry_after_s=RETRY_S)

@@ -16,6 +16,8 @@ from tokenling.host.shell import HEAD_BYTES_MAX, Shell
 
 KEEP_ALIVE_S = 75
 """Above the 60 s after which proxies drop an idle upstream connection, so that they close first."""
+KEEP_ALIVE_REQUESTS_MAX = 1000
+"""Then the connection closes behind an answer that says so: what a long connection may have gathered is let go."""
 BACKLOG = 1024
 GRACE_S = 1.0
 """What requests under way get when the server stops. Parked long-polls end at once, everything else takes
@@ -33,6 +35,7 @@ def hypercorn_config(listen: str, *, keep_alive_s: float = KEEP_ALIVE_S, grace_s
     config = Config()
     config.bind = [listen]
     config.keep_alive_timeout = keep_alive_s
+    config.keep_alive_max_requests = KEEP_ALIVE_REQUESTS_MAX
     config.backlog = BACKLOG
     config.h11_max_incomplete_size = HEAD_BYTES_MAX
     config.include_server_header = False
@@ -68,16 +71,19 @@ async def serve_http(
         ASGIWrapper(app), config, _within_open_files(limits or ConnectionLimits()), on_connections
     )
     async with trio.open_nursery() as running:
-        async with trio.open_nursery() as accepting:
-            accepting.start_soon(partial(trio.serve_listeners, connections.serve, listeners, handler_nursery=running))
-            task_status.started([f"http://{shown_address(listener.socket.getsockname())}" for listener in listeners])
-            await stop.wait()
-            await connections.context.terminated.set()  # first, so that no answer from here on begins an idle time
-            accepting.cancel_scope.cancel()
-        app.drain()
-        with trio.move_on_after(config.graceful_timeout):
-            await connections.wait_until_gone()
-        connections.abort()
+        try:
+            async with trio.open_nursery() as accepting:
+                accept = partial(trio.serve_listeners, connections.serve, listeners, handler_nursery=running)
+                accepting.start_soon(accept)
+                task_status.started([f"http://{shown_address(one.socket.getsockname())}" for one in listeners])
+                await stop.wait()
+                await connections.context.terminated.set()  # first: no answer from here on begins an idle time
+                accepting.cancel_scope.cancel()
+            app.drain()
+            with trio.move_on_after(config.graceful_timeout):
+                await connections.wait_until_gone()
+        finally:
+            connections.abort()  # also when cancelled before the grace was over: a shielded send has only this end
 
 
 def open_listener(bind: str, backlog: int) -> trio.SocketListener:

@@ -146,11 +146,10 @@ class Shell:
 
     async def _serve(self, exchange: Exchange) -> None:
         scope, headers = exchange.scope, exchange.headers
-        check_head(scope)
         key_hash, pet_id = key_hash_of(headers), pet_in(scope["path"])
         client = client_of(scope["client"][0] if scope["client"] else "", headers, self._doors.trusted)
         known = self._doors.rates.admit(pet_id, key_hash, client)
-        scope["state"]["key_hash"] = key_hash
+        scope["state"].update(key_hash=key_hash, known=known)
         if polled_pet(scope["method"], scope["path"]) and scope["query_string"]:
             return await self._serve_admitted(exchange, key_hash)  # it may park, within bounds of its own
         async with self._doors.in_flight.hold(exchange, None if known else client):
@@ -207,13 +206,6 @@ class Shell:
     def _headers_for(self, scope: HTTPScope, request_id: str) -> Headers:
         cors = cors_headers(tuple(scope["headers"]), self._allowed_origins)
         return (*DEFAULT_HEADERS, *cors, (b"x-request-id", request_id.encode()))
-
-
-def check_head(scope: HTTPScope) -> None:
-    """The parser bounds a head that comes in pieces; one that came in a single read is measured here."""
-    target = len(scope["raw_path"]) + len(scope["query_string"])
-    if target + sum(len(name) + len(value) for name, value in scope["headers"]) > HEAD_BYTES_MAX:
-        raise ApiError(431, "head_too_large", "The request line and headers are too large.")
 
 
 def check_target(path: str, headers: Headers, allowed_hosts: Collection[str] | None) -> None:

@@ -18,6 +18,7 @@ from tokenling.store.files import (
     FileLock,
     beside,
     create_private,
+    identity_of,
     lock_database,
     make_private,
     prepare_directory,
@@ -63,17 +64,28 @@ class Database:
         self._lock = lock
         self._unwritten_tombstones: set[str] = set()
         self._uncut_wal = False
+        self._opened = {file: identity_of(file) for file in (path, beside(path, "-wal"))}
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the names still stand for the open files: one that was removed, renamed or replaced takes writes as
+        before, and loses them when it is closed."""
+        return all(identity_of(file) == opened for file, opened in self._opened.items())
 
     def write_group(self, works: Sequence[Work[object]]) -> list[Done[object] | Failed]:
         """One outcome per work, in order. All that are done are on disk; one that failed left nothing behind.
 
-        When the transaction itself fails, all fail alike with `StoreFailed`.
+        When the transaction itself fails, or its files are gone before or after it, all fail alike with `StoreFailed`.
         """
+        if not self.in_place:
+            return [Failed(self._note(StoreFailed(FailureCode.MOVED))) for _ in works]
         changes = self._connection.total_changes()
         try:
             outcomes, units = self._transact(works)
         except apsw.Error as error:
             return [Failed(self._fail(error)) for _ in works]
+        if not self.in_place:
+            return [Failed(self._note(StoreFailed(FailureCode.MOVED))) for _ in works]
         if self._connection.total_changes() != changes or any(unit.probed for unit in units):
             self.failing = None  # a commit without a change never reached the disk and proves nothing
         return self._erase_traces(outcomes, units)
@@ -146,7 +158,9 @@ class Database:
             return Failed(error)
 
     def _fail(self, error: apsw.Error | OSError) -> StoreFailed:
-        failure = failure_of(error)
+        return self._note(failure_of(error))
+
+    def _note(self, failure: StoreFailed) -> StoreFailed:
         self.failing = failure.code
         return failure
 

@@ -52,6 +52,8 @@ class FailureCode(StrEnum):
     CORRUPT = "corrupt"
     MEMORY = "memory"
     TOO_BIG = "too_big"
+    MOVED = "moved"
+    """The database's name, or its WAL's, is no longer that of the open file: what is written would be found nowhere."""
     CLOSED = "closed"
     SQLITE = "sqlite"
 

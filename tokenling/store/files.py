@@ -47,6 +47,15 @@ def create_private(path: Path, *, exclusive: bool = False) -> None:
     sync_directory(path.parent)
 
 
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Which file the name stands for now; None for no file, or one that this process may not see."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def prepare_directory(path: Path) -> None:
     """The directory of the database at `path` is there; one that had to be made is private. Raises `StoreRefused`."""
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tokenling.protocol import REPLACED_KEPT_MS, Effect, Held, StoredOperation
 from tokenling.store import rows, survey
-from tokenling.store.errors import StoreFailed
+from tokenling.store.errors import FailureCode, StoreFailed
 from tokenling.store.rows import Unit
 from tokenling.store.task import StoreTask, open_task
 from tokenling.store.values import Counts, PetSummary, Rebrained, ReplacedSave, Statistics
@@ -29,8 +29,10 @@ class Store:
 
     @property
     def failing(self) -> str | None:
-        """The code of the failure that the last commit or read met; None again once a commit succeeds."""
-        return self._task.database.failing
+        """The code of the failure that the last commit or read met; None again once a commit succeeds. Files that were
+        moved away are noticed when it is asked, though nobody writes."""
+        database = self._task.database
+        return database.failing or (None if database.in_place else FailureCode.MOVED)
 
     def statistics(self) -> Statistics:
         """What the store did since it opened."""
