@@ -13,7 +13,7 @@ from tokenling.engine.phrases import _TOLD
 from tokenling.engine.state import Event, Game, Memory, OpenOffer, Want
 
 HEADER_WORDS_MAX = 90
-FROZEN = {1: "a73efe13a555955d6e7493aa6e835d9121391ae2fe1574351919ef0ef2cf66c3"}
+FROZEN = {1: "6053e1948d9bc6a5e68e4eadc30fc7337e74c5f8a89e88d808fe8fdd89ab6dc1"}
 """SHA-256 over the prompts, tags and lookups of the contract's 300 states, by prompt version."""
 
 

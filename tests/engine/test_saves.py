@@ -1,6 +1,8 @@
 """Saves are checked whole: canonical bytes, unknown fields kept, every refusal with its path, nothing half."""
 
+import gc
 import json
+import time
 from dataclasses import fields, replace
 from functools import cache
 
@@ -42,7 +44,7 @@ def full_state() -> State:
     cat = "\U0001f431"
     last = limits.TIME_MS_MAX
     count = limits.COUNT_MAX
-    clock_ms = last // limits.TICK_MS * limits.TICK_MS
+    clock_ms = last - DAY  # the last day leaves room for deadlines
     item = "i" * limits.ITEM_MAX
     memory = cat * limits.MEMORY_MAX
     ids = range(count - limits.EFFECTS_MAX, count)
@@ -261,6 +263,9 @@ WRONG: list[tuple[str, str, str]] = [
     ("/effects/0/id", "999999", "does_not_fit"),
     ("/diary/0/date", '"2026-13-01"', "not_a_date"),
     ("/diary/0/date", '"2026-6-1"', "not_a_date"),
+    ("/diary/0/date", '"2026-02-30"', "not_a_date"),
+    ("/diary/0/date", '"1999-12-30"', "not_a_date"),
+    ("/diary/0/date", '"2200-01-04"', "not_a_date"),
     ("/diary/0/date", '"\u0662\u0660\u0662\u0666-06-11"', "not_a_date"),
     ("/hosting", '{"mode":"local","mode":"remote"}', "duplicate_key"),
     ("/contextRevision", "0.5", "float"),
@@ -357,9 +362,52 @@ def test_the_schema_declares_what_the_check_demands() -> None:
         ("/body/mood", "0"), ("/body/mood", "1000000"), ("/character/hue", "0"), ("/character/hue", "359"),
         ("/chatter", "0"), ("/chatter", "4"), ("/petSeed", '""'), ("/hosting/brainId", '""'), ("/bestScore", "999"),
         ("/snacks", "6"), ("/snacks", "0"), ("/cancels", "0"), ("/games", "1000000000000"), ("/treasures", "[]"),
-        ("/diary/0/date", '"2200-12-31"'), ("/diary/0/date", '"2000-01-01"'), ("/bornMs", "946684800000"),
+        ("/diary/0/date", '"2200-01-03"'), ("/diary/0/date", '"1999-12-31"'), ("/bornMs", "946684800000"),
     ],
 )  # fmt: skip
 def test_what_stands_at_a_bound_is_accepted(path: str, text: str) -> None:
     state = load_save(edited(path, text))
     assert load_save(dump_save(state)) == state
+
+
+MIB = limits.SAVE_BYTES_MAX
+HOSTILE = {
+    "escaped quotes, never closed": b'"' + b'\\"' * (MIB // 2 - 1),
+    "quotes and backslashes": b'"\\' * (MIB // 2),
+    "backslashes": b"\\" * MIB,
+    "quotes": b'"' * MIB,
+    "one string, never closed": b'"' + b"a" * (MIB - 1),
+    "brackets that open and close": b"[]" * (MIB // 2),
+    "brackets that only close": b"]" * MIB,
+    "brackets that only open": b"[" * MIB,
+    "empty lists": b"[" + b"[]," * (MIB // 3 - 1) + b"[]]",
+    "digits": b"[" + b"9" * (MIB - 2) + b"]",
+    "a fraction": b"[0." + b"9" * (MIB - 4) + b"]",
+    "spaces": b" " * MIB,
+    "one key again and again": b"{" + b'"a":0,' * (MIB // 6 - 1) + b'"a":0}',
+    "strings with brackets": b'["' + b'[{\\"' * (MIB // 4 - 1) + b'"]',
+    "cats in a string": b'"' + "\U0001f431".encode() * (MIB // 4 - 1),
+}
+
+
+@pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
+def test_a_mebibyte_of_hostile_bytes_is_refused_in_under_a_second(data: bytes) -> None:
+    assert MIB - 8 < len(data) <= MIB
+    gc.freeze()  # what other tests left on the heap is not what is measured
+    started = time.thread_time()
+    with pytest.raises(SaveRefused):
+        load_save(data)
+    assert time.thread_time() - started < 1
+    gc.unfreeze()
+
+
+@pytest.mark.parametrize("inside", ['"[[{"', r'"\"[[{"', r'"\\"', r'"\\\"]]]"'])
+@pytest.mark.parametrize(("deep", "code"), [(15, None), (16, "too_deep")])
+def test_only_brackets_outside_strings_nest(inside: str, deep: int, code: str | None) -> None:
+    data = edited("/unknown", "[" * deep + inside + "]" * deep)
+    if code is None:
+        assert load_save(data).extra
+        return
+    with pytest.raises(SaveRefused) as raised:
+        load_save(data)
+    assert raised.value.code == code

@@ -25,7 +25,7 @@ from tokenling.engine.jsonvalue import JsonObject
 from tokenling.engine.saves import EFFECT, day_of_date, value_of
 from tokenling.engine.sky import season_on, weather_at
 from tokenling.engine.state import Body, Owed, State, Want
-from tokenling.engine.turns import Turn, ask, diary_minute, next_slot_tick, pending_turn, slot_ticks
+from tokenling.engine.turns import Turn, answered, ask, diary_minute, next_slot_tick, pending_turn, slot_ticks
 from tokenling.engine.zones import local_minute, same_offset_until
 
 DIARY_KINDS = frozenset(
@@ -166,6 +166,38 @@ def _slot_passed(state: State) -> State:
     return with_event(state, "quiet", state.body_clock_ms)
 
 
+def lived_past_page(state: State, now_ms: int) -> tuple[State, tuple[JsonObject, ...]]:
+    """The pet at `now_ms` with its late diary page still owed: an owner is here now and acts on the body of now.
+
+    Idle slots on the way pass as they do when an owner comes. A date that passes meanwhile gets no page of its own:
+    its events belong to the next one. A page whose day is forgotten by now, or over 400 days gone, is given up.
+    """
+    until = now_ms // TICK_MS
+    notices: tuple[JsonObject, ...] = ()
+    if state.tick >= until:
+        return state, notices
+    if until - state.tick > GAP_TICKS_MAX and state.asked is None:
+        state, notices = _settled(_page_given_up(state), now_ms)
+    while True:
+        turn = pending_turn(replace(state, owed=None))
+        if turn is not None and turn.kind == "idle":
+            state = answered(state, turn) if _is_lived(state, until) else _slot_passed(state)
+        elif turn is not None or state.tick >= until:
+            break
+        else:
+            state = live_span(state, until)
+    if state.owed is not None and not _worth_a_page(state, state.owed.at_ms):
+        state = _page_given_up(state)
+    return state, notices
+
+
+def _page_given_up(state: State) -> State:
+    turn = pending_turn(state)
+    assert turn is not None
+    assert turn.kind == "diary", "a page that is late is due before anything else"
+    return answered(state, turn)
+
+
 # --- one span ------------------------------------------------------------------------------------------------
 
 
@@ -216,7 +248,7 @@ def _span_end(state: State, first: int, local: int) -> int:
         ends.append(state.asked.at_ms // TICK_MS)
     if state.stage != "adult":
         ends.append(first - 1 + _growth_left(state))
-    if local // MINUTES_OF_DAY > state.diary_day:
+    if local // MINUTES_OF_DAY > state.diary_day and state.owed is None:
         ends.append(first + diary_minute(state.pet_seed) - local % MINUTES_OF_DAY)
     return max(first, min(ends))
 
@@ -333,11 +365,14 @@ def _page_decided(state: State, at_ms: int) -> State:
     if day <= state.diary_day or minute < diary_minute(state.pet_seed) or state.owed is not None:
         return state
     state = replace(state, diary_day=day)
-    if day_of_date(state, day) or not any(
-        event.kind in DIARY_KINDS and state.diary_since_ms < event.at_ms <= at_ms for event in state.events
-    ):
+    if day_of_date(state, day) or not _worth_a_page(state, at_ms):
         return replace(state, diary_since_ms=max(at_ms, state.diary_since_ms))
     return replace(state, owed=Owed(day, at_ms, state.context_revision))
+
+
+def _worth_a_page(state: State, at_ms: int) -> bool:
+    """Whether anything since the last page, up to an instant, is something to write of."""
+    return any(event.kind in DIARY_KINDS and state.diary_since_ms < event.at_ms <= at_ms for event in state.events)
 
 
 _RULES: tuple[Callable[[State, int], State], ...] = (grown, _offer_over, _game_over, offer_put, _page_decided)

@@ -10,7 +10,7 @@ from tokenling.engine.commands import ITEMS_BY_OFFER, Care, Command, GameResult,
 from tokenling.engine.draws import draw
 from tokenling.engine.errors import CommandRefused, TurnsPending
 from tokenling.engine.journal import changed, counted, with_effect, with_event, with_line
-from tokenling.engine.life import Step, advance, asleep_now, grown, hatched, step_of
+from tokenling.engine.life import Step, advance, asleep_now, grown, hatched, lived_past_page, step_of
 from tokenling.engine.lists import FOODS
 from tokenling.engine.state import OpenOffer, State
 from tokenling.engine.turns import ask, ask_anew, moved_context
@@ -24,16 +24,20 @@ def apply_command(state: State, command: Command, now_ms: int) -> Step:
     """The owner's act done at `now_ms`, after the pet has lived up to there.
 
     Raises `TurnsPending` while an idle turn is due (skip it with reason `owner_came`), `CommandRefused` when the
-    command does not fit the state. A due reactive or diary turn does not block: the act is then done to the body as
-    it stands at that turn.
+    command does not fit the state. A diary page that is late does not block: the body lives on to now and the page
+    stays owed. A reactive turn does not block either: the act is done to the body as it stands at that turn.
     """
     lived = advance(state, now_ms)
+    here, notices = lived.state, lived.notices
     if lived.turn is not None and lived.turn.kind == "idle":
         raise TurnsPending(lived.turn.id)
-    at_ms = max(now_ms, lived.state.body_clock_ms)
-    after = _applied(_visited(lived.state, at_ms), command, at_ms)
+    if lived.turn is not None and lived.turn.kind == "diary":
+        here, more = lived_past_page(here, now_ms)
+        notices += more
+    at_ms = max(now_ms, here.body_clock_ms)
+    after = _applied(_visited(here, at_ms), command, at_ms)
     final = advance(after, at_ms)
-    return step_of(state, final.state, lived.notices + final.notices)
+    return step_of(state, final.state, notices + final.notices)
 
 
 def _applied(state: State, command: Command, at_ms: int) -> State:

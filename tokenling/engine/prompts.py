@@ -31,6 +31,7 @@ from tokenling.engine.bounds import (
     PROMPT_PET_LINES_IN_A_ROW_MAX,
     PROMPT_TODAY_MAX,
     TICK_MS,
+    TIME_MS_MAX,
 )
 from tokenling.engine.errors import StaleTurn
 from tokenling.engine.memories import fitting, topics
@@ -149,7 +150,9 @@ def _lately(state: State, turn: Turn) -> str:
     since_ms = turn.at_ms - LATELY_MINUTES * TICK_MS
     hours = away_hours(state, turn.at_ms)
     back = [f"owner is back after {away_words(hours)}"] if hours * 60 >= RETURN_GAP_MINUTES else []
-    recent = [event for event in state.events if event.kind not in _UNTOLD and event.at_ms >= since_ms]
+    # a body that an owner brought past a late page has lived what that page cannot know
+    until_ms = turn.at_ms if state.tick > turn.at_ms // TICK_MS else TIME_MS_MAX
+    recent = [event for event in state.events if event.kind not in _UNTOLD and since_ms <= event.at_ms <= until_ms]
     parts = back + _told(recent)[-PROMPT_LATELY_MAX:]
     return f"Lately: {', '.join(parts)}." if parts else ""
 

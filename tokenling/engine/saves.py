@@ -5,6 +5,7 @@ Nothing of a refused save is used. Version 1 has no `hosting`: it becomes local 
 
 import json
 import re
+from datetime import date
 from typing import NoReturn
 
 from tokenling.engine import bounds
@@ -67,17 +68,20 @@ CUES = ("say", "feed", "wash", "tuck", "stroke", "offer", "game", "return", "hat
 """What a reactive turn answers."""
 WHO = ("owner", "pet")
 
+_DAY_MS = TICK_MS * bounds.MINUTES_OF_DAY
+_DAY_MIN = TIME_MS_MIN // _DAY_MS - 1
+_DAY_MAX = TIME_MS_MAX // _DAY_MS + 2
+"""A zone may be a calendar day off the first and the last instant. Pages that are written and owed share both ends."""
+_DATES = (date_text(_DAY_MIN), date_text(_DAY_MAX))
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_DAY_MAX = TIME_MS_MAX // 86_400_000 + 2
 
 
 def _date_rule(text: str) -> str | None:
-    if not _DATE.fullmatch(text):
-        return "not_a_date"
-    year, month, day = (int(part) for part in text.split("-"))
-    if not (2000 <= year <= 2200 and 1 <= month <= 12 and 1 <= day <= 31):
-        return "not_a_date"
-    return None
+    try:
+        real = bool(_DATE.fullmatch(text)) and bool(date.fromisoformat(text))
+    except ValueError:
+        real = False
+    return None if real and _DATES[0] <= text <= _DATES[1] else "not_a_date"
 
 
 def _zone_rule(text: str) -> str | None:
@@ -91,7 +95,7 @@ _METER = Int(0, METER_MAX)
 _SEED = Token(0, bounds.SEED_MAX)
 _TURN_ID = Token(0, 40)
 _ITEM = Token(0, bounds.ITEM_MAX, "-_. ")
-_DAY = Int(0, _DAY_MAX)
+_DAY_OR_NEVER = Int(0, _DAY_MAX)
 
 HOSTING = Record(
     Hosting,
@@ -134,7 +138,7 @@ ASKED = Record(
         "n": Member(_COUNT, 0),
     },
 )
-OWED = Record(Owed, {"day": Member(_DAY), "at_ms": Member(_TIME), "revision": Member(_COUNT)})
+OWED = Record(Owed, {"day": Member(Int(_DAY_MIN, _DAY_MAX)), "at_ms": Member(_TIME), "revision": Member(_COUNT)})
 WANT = Record(Want, {"kind": Member(OneOf(WANTS)), "at_ms": Member(_TIME)})
 CHAT_LINE = Record(
     ChatLine,
@@ -181,7 +185,7 @@ STATE = Record(
         "weather_seed": Member(Text(0, bounds.SEED_MAX), about="what the weather is drawn from"),
         "name": Member(Text(1, bounds.NAME_MAX)),
         "born_ms": Member(_TIME),
-        "body_clock_ms": Member(Int(TIME_MS_MIN, TIME_MS_MAX, TICK_MS), about="the last minute lived"),
+        "body_clock_ms": Member(Int(TIME_MS_MIN, TIME_MS_MAX - _DAY_MS, TICK_MS), about="the last minute lived"),
         "character": Member(CHARACTER),
         "body": Member(BODY, about="six meters in millionths"),
         "stage": Member(OneOf(STAGES)),
@@ -213,10 +217,10 @@ STATE = Record(
         "asked_count": Member(_COUNT),
         "cancels": Member(Int(0, bounds.CANCELS_MAX), about="replacements in a row"),
         "owed": Member(Optional(OWED), None, "the diary page that is owed"),
-        "diary_day": Member(_DAY, about="the last local day whose page is decided"),
+        "diary_day": Member(_DAY_OR_NEVER, about="the last local day whose page is decided"),
         "diary_since_ms": Member(_TIME_OR_NEVER, about="later events belong to the next page"),
         "slot_ms": Member(_TIME_OR_NEVER, about="the last idle slot that is done"),
-        "slot_day": Member(_DAY, about="the last local day with an idle turn"),
+        "slot_day": Member(_DAY_OR_NEVER, about="the last local day with an idle turn"),
         "quiet_slots": Member(_COUNT, 0, "idle slots that were skipped by rule"),
         "owner_ms": Member(_TIME, about="when the owner last did something"),
         "stroke_ms": Member(_TIME_OR_NEVER, about="the last stroke that got words"),
@@ -238,20 +242,18 @@ def save_schema() -> JsonObject:
 
 # --- parsing -------------------------------------------------------------------------------------------------
 
-_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+# possessive, and with an optional closing quote: an unterminated string matches once, so the scan stays linear
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?+', re.DOTALL)
+_NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _DIGITS_MAX = 17
 
 
-def _too_deep(text: str) -> bool:
+def _too_deep(data: bytes) -> bool:
     depth = 0
-    for match in _STRUCTURE.finditer(text):
-        mark = match.group()
-        if mark in "[{":
-            depth += 1
-            if depth > bounds.SAVE_DEPTH_MAX:
-                return True
-        elif mark in "]}":
-            depth -= 1
+    for bracket in _STRING.sub(b"", data).translate(None, delete=_NOT_BRACKETS):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > bounds.SAVE_DEPTH_MAX:
+            return True
     return False
 
 
@@ -277,7 +279,7 @@ def parse_save_json(data: bytes) -> object:
         text = data.decode()
     except UnicodeDecodeError:
         raise SaveRefused("not_utf8", "") from None
-    if _too_deep(text):
+    if _too_deep(data):
         raise SaveRefused("too_deep", "")
     try:
         return json.loads(
@@ -337,6 +339,7 @@ def _check_whole(state: State) -> None:
         (state.offer is not None and not _offer_fits(state.offer), "does_not_fit", "/offer/item"),
         (state.character.traits[0] == state.character.traits[1], "does_not_fit", "/character/traits"),
         (len(frozenset(page.date for page in state.diary)) != len(state.diary), "does_not_fit", "/diary"),
+        (state.owed is not None and day_of_date(state, state.owed.day), "does_not_fit", "/owed/day"),
         (any(late.id <= early.id for early, late in zip(state.effects, state.effects[1:], strict=False)),
          "does_not_fit", "/effects"),
         (bool(state.effects) and state.effects[-1].id >= state.next_effect, "does_not_fit", "/nextEffect"),
