@@ -301,6 +301,7 @@ SCENE = """(root) => {
 
 
 def test_the_egg_that_was_met_is_the_egg_that_moves_in_and_the_one_that_plays(guest):
+    expect(guest.page.locator(".meet .scene")).to_be_visible()  # the page's modules load after the page
     met = guest.page.evaluate(SCENE, ".meet")
     saves = []
     guest.page.on("response", lambda got: saves.append(got) if got.url.endswith("/app/newborn") else None)
