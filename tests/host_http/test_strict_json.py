@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tokenling import engine
+from tokenling.engine.bounds import EXTRA_BYTES_MAX
 from tokenling.host import strict_json
 from tokenling.host.errors import ApiError
 from tokenling.host.strict_json import INTEGER_LIMIT, JSON_DEPTH_MAX, REASONS, STRINGS_MAX, STRUCTURE_MAX, parse
@@ -137,3 +139,15 @@ def _reversed(value: object) -> object:
     if isinstance(value, dict):
         return {key: _reversed(inner) for key, inner in reversed(value.items())}
     return [_reversed(inner) for inner in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("value", [[], "", 0])
+def test_a_save_whose_unknown_fields_are_as_many_values_as_the_engine_takes_is_within_the_bounds(value: object) -> None:
+    """What the engine takes must come through the door: the structural bounds are above its own."""
+    pet = engine.new_pet(
+        pet_seed="p", name="p", time_zone="UTC", brain_id="b", weather_seed="w", now_ms=1_790_000_000_000
+    )
+    many = (EXTRA_BYTES_MAX - 64) // (len(json.dumps(value)) + 1)
+    save = json.dumps({**json.loads(engine.dump_save(pet)), "extra": [value] * many}).encode()
+    assert engine.load_save(save)
+    assert parse(save) == json.loads(save)

@@ -15,7 +15,7 @@ from tokenling.host import dispatch_rules as rules
 IN_LOOP_GAP_MS_MAX = 6 * 3600 * 1000
 """A pet that is further behind catches up in a thread; a quarter of a day takes less than a millisecond, 64 times."""
 IN_LOOP_SAVE_BYTES_MAX = 100_000
-"""A larger save is read, copied and written in a thread: a mebibyte takes 0.1 s, a usual one has 50 KB."""
+"""A larger save is gone through in a thread: 0.9 MB of text takes 13 ms, many small values several times that."""
 
 T = TypeVar("T")
 

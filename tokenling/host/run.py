@@ -49,7 +49,7 @@ from tokenling.host.setting_values import Address
 from tokenling.host.shell import Doors, Shell
 from tokenling.store import Store, StoreFailed, StoreRefused, open_store
 
-STOP_S = 1.6
+STOP_S = 1.4
 """From the signal to the forced end of what does not stop by itself; the promise is 2 s."""
 
 _Bound: TypeAlias = tuple[socket.socket, socket.socket | None] | None
