@@ -126,7 +126,7 @@ def kept(state: State) -> None:
     due_ms(state)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     drawn(declared.STATE).map(mended),
     st.booleans(),

@@ -1,6 +1,7 @@
 """An owner who comes while a diary page is late acts on the pet of now; the page stays that of its own evening."""
 
 from dataclasses import replace
+from time import process_time
 
 import pytest
 from engine_scenes import DAY, HOUR, MINUTE, NOON, awake, care, do, keyed, live, offer, reply, say
@@ -19,7 +20,7 @@ from tokenling.engine import (
 )
 from tokenling.engine.bounds import GAP_TICKS_MAX, TICK_MS
 from tokenling.engine.jsonvalue import JsonValue
-from tokenling.engine.state import Event
+from tokenling.engine.state import Asked, Event
 
 ACTS: tuple[JsonValue, ...] = (care("feed"), care("wash"), care("tuck"), care("stroke"), care("lamp"), offer("toy"))
 
@@ -149,6 +150,15 @@ def test_a_page_over_four_hundred_days_late_is_given_up() -> None:
     assert step.state.quiet_minutes == 10
     assert step.state.owed is None
     assert step.state.body_clock_ms == now_ms // TICK_MS * TICK_MS
+
+
+def test_a_forged_word_of_another_century_costs_no_century_of_minutes() -> None:
+    """A page and, 150 years behind it, a word to answer: no save may make a command run for hours."""
+    state = replace(at_page(), asked=Asked(1, NOON + 150 * 365 * DAY, 0, "stroke"))
+    began = process_time()
+    step = do(state, care("feed"), NOON + 160 * 365 * DAY)
+    assert process_time() - began < 15
+    assert [notice["kind"] for notice in step.notices] == ["quiet_time"]
 
 
 @pytest.mark.parametrize(("left", "owed"), [(1, True), (0, False)])

@@ -176,7 +176,7 @@ def lived_past_page(state: State, now_ms: int) -> tuple[State, tuple[JsonObject,
     notices: tuple[JsonObject, ...] = ()
     if state.tick >= until:
         return state, notices
-    if until - state.tick > GAP_TICKS_MAX and state.asked is None:
+    if until - state.tick > GAP_TICKS_MAX:
         state, notices = _settled(_page_given_up(state), now_ms)
     while True:
         turn = pending_turn(replace(state, owed=None))
