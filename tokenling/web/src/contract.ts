@@ -1,0 +1,345 @@
+/* What crosses the walls between the rooms of the app: `engine` (the rules, in a worker), `brain` (the words, in a
+   worker), `home` (who runs a pet, and where it is kept), `room` (what is seen). Types only.
+
+   A save is a string everywhere: JavaScript's numbers and key order would spoil it. `home` parses one for showing
+   (`PetView.save`), never to write it back. */
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+/** A pet's save: canonical JSON as the engine wrote it. */
+export type SaveText = string;
+
+// --- the engine ----------------------------------------------------------------------------------------------------
+
+export type TurnKind = "reactive" | "idle" | "diary";
+
+export interface Turn {
+  id: string;
+  kind: TurnKind;
+  atMs: number;
+  seed: number;
+  contextRevision: number;
+  unstoppable: boolean;
+}
+
+export type Effect = JsonObject & { id: number; kind: string; atMs: number };
+
+export interface Step {
+  state: SaveText;
+  effects: Effect[];
+  notices: Json[];
+  /** The due turn at which the advance stopped. */
+  turn: Turn | null;
+}
+
+export interface GenerationRequest {
+  header: string;
+  lines: string[];
+  prefix: string;
+  mode: "line" | "diary";
+  tags: string[];
+  answers: Record<string, string>;
+  maxNew: number;
+  topK: number;
+  temperatureMilli: number;
+  topPMilli: number;
+  ctx: number;
+  seed: number;
+}
+
+export type StopReason = "eos" | "newline" | "length" | "cancelled";
+
+export interface Reply {
+  text: string;
+  stop: StopReason;
+}
+
+export type Command =
+  | { kind: "say"; text: string }
+  | { kind: "care"; action: string; item?: string }
+  | { kind: "offer"; offer: string; item?: string }
+  | { kind: "game"; gameId: string; score: number }
+  | { kind: "settings"; name?: string; timeZone?: string; chatter?: number };
+
+export interface EngineView {
+  bodyClockMs: number;
+  contextRevision: number;
+  dueMs: number;
+  effects: Effect[];
+  game: JsonObject | null;
+  hosting: { mode: "local" | "remote"; brainId: string; timeZone: string };
+  turn: Turn | null;
+}
+
+/** The functions of `tokenling.engine.bridge`, by name: what each takes and gives. */
+export interface EngineCalls {
+  new_pet: [
+    { petSeed: string; name: string; timeZone: string; brainId: string; weatherSeed: string; nowMs: number },
+    { state: SaveText },
+  ];
+  load_save: [{ state: SaveText }, { state: SaveText }];
+  advance: [{ state: SaveText; nowMs: number }, Step];
+  apply_command: [{ state: SaveText; command: Command; nowMs: number }, Step];
+  apply_reply: [{ state: SaveText; turn: Turn; reply: Reply }, Step];
+  skip_turn: [{ state: SaveText; turn: Turn; reason: string }, Step];
+  build_request: [{ state: SaveText; turn: Turn }, GenerationRequest];
+  rehome: [
+    {
+      state: SaveText;
+      mode: "local" | "remote";
+      timeZone: string;
+      brainId: string;
+      nowMs: number;
+      weatherSeed?: string;
+    },
+    Step,
+  ];
+  view: [{ state: SaveText }, EngineView];
+  first_kept_line: [{ headerTokens: number; lineTokens: number[]; prefixTokens: number; budget: number }, number];
+  versions: [Record<string, never>, { engine: number; prompt: number; save: number; lists: Record<string, string[]> }];
+}
+
+/** Thrown for a typed refusal of the engine; nothing has changed. `error` is the class, e.g. `SaveRefused`. */
+export interface EngineRefusal extends Error {
+  error: string;
+  code: string;
+  path: string;
+}
+
+export interface Engine {
+  /** Rejects with an `EngineRefused` (see `engine/client.ts`); any other rejection is a fault of that pet's rules. */
+  call<Name extends keyof EngineCalls>(name: Name, args: EngineCalls[Name][0]): Promise<EngineCalls[Name][1]>;
+  /** `tokenling contract`'s file, made by this engine. */
+  contract(): Promise<string>;
+  /** How it started: from the snapshot or from the plain files. */
+  readonly startedFrom: "snapshot" | "files";
+}
+
+// --- the brain -----------------------------------------------------------------------------------------------------
+
+export interface BrainInfo {
+  id: string;
+  features: string[];
+  promptVersion: number;
+  precision: string;
+  /** SHA-256 in lower-case hex by relative path. */
+  files: Record<string, string>;
+}
+
+/** A tag branch point: what each legal tag weighed at this step, in millionths (`tokenling/runtime/plan.py`). */
+export interface Choice {
+  step: number;
+  sharesPpm: Record<string, number>;
+}
+
+/** An owner's turn receipt, as `tokenling/runtime/receipts.py` writes it: canonical JSON. Field by field in docs. */
+export type OwnerReceipt = JsonObject;
+
+export interface Generated {
+  reply: Reply;
+  receipt: OwnerReceipt;
+  choices: Choice[];
+}
+
+export interface Verdict {
+  /** `near_tie`: first different at a step whose draw the least change of logits could have moved. */
+  verdict: "identical" | "near_tie" | "different" | "not_provable_here";
+  /** Why it is not provable here, or what differed; a stable word. */
+  reason: string | null;
+  /** The first step that differs. */
+  step: number | null;
+  choices: Choice[];
+}
+
+export interface Brain {
+  readonly info: BrainInfo;
+  /** One turn at a time. Rejects with an `AbortError` when the signal is aborted, within one token. */
+  generate(request: GenerationRequest, options?: { signal?: AbortSignal; onText?: (soFar: string) => void }): Promise<Generated>;
+  /** Runs a turn again from its receipt. */
+  verify(receipt: OwnerReceipt, options?: { signal?: AbortSignal }): Promise<Verdict>;
+}
+
+/** How far a load is, in bytes of the files it needs. `total` is known from the site's manifest. */
+export interface Progress {
+  part: "engine" | "brain";
+  loaded: number;
+  total: number;
+}
+
+// --- a pet's home --------------------------------------------------------------------------------------------------
+
+/** What `GET /api/pets/ID` answers; a local home makes the same of its own pet. */
+export interface PetView {
+  id: string;
+  status: "prepared" | "active" | "parked" | "quarantined";
+  epoch: number;
+  revision: number;
+  /** Parsed, for showing only. */
+  save: JsonObject;
+  effects: Effect[];
+  game: JsonObject | null;
+  thinking: boolean;
+  error: string | null;
+  serverTime: number;
+}
+
+export interface PendingCommand {
+  operationId: string;
+  command: Command;
+  state: "sending" | "repeating" | "stuck";
+}
+
+/** `running`: local, and this tab runs it. `other_tab`: local, and another tab does. */
+export type Link =
+  | "starting"
+  | "running"
+  | "catching_up"
+  | "other_tab"
+  | "asking"
+  | "live"
+  | "lost"
+  | "offline"
+  | "paused"
+  | "stopped"
+  | "gone";
+
+export interface HomeSnapshot {
+  kind: "local" | "remote";
+  view: PetView | null;
+  link: Link;
+  /** The reply as it is being written (local only). */
+  words: string | null;
+  pending: PendingCommand[];
+  /** How far missed time has been lived, while `catching_up`. */
+  catchUp: { fromMs: number; nowMs: number; toMs: number } | null;
+  /** A move under way, and what stops it. */
+  move: MoveState | null;
+  /** Why the pet does not think just now (a failed generation backs off), or null. */
+  trouble: { code: string; retryAtMs: number | null } | null;
+}
+
+export interface MoveState {
+  to: "remote" | "local" | "delete";
+  step: string;
+  /** Null while a request is out. `lost` may be repeated by itself; others need the owner. */
+  problem: { code: string; lost: boolean; retryAtMs: number | null; fields: JsonObject } | null;
+}
+
+/** One turn of a pet for the mind view. `choices` is null until the turn is run again in the page. */
+export interface MindTurn {
+  turnId: string;
+  kind: TurnKind;
+  atMs: number;
+  receipt: OwnerReceipt;
+  choices: Choice[] | null;
+}
+
+export interface Home {
+  readonly localId: string;
+  snapshot(): HomeSnapshot;
+  /** Called at each change, and once at once. Returns the way out. */
+  subscribe(listener: (snapshot: HomeSnapshot) => void): () => void;
+  /** Resolves when it is committed (local: on disk). Rejects with a `HomeProblem`. */
+  send(command: Command): Promise<void>;
+  /** Newest first, at most 50. */
+  turns(): Promise<MindTurn[]>;
+  /** Asks or repeats now what waits for a pause to end. */
+  retry(): void;
+}
+
+// --- the household: all pets of this browser -----------------------------------------------------------------------
+
+export interface PetSummary {
+  localId: string;
+  name: string;
+  hue: number | null;
+  stage: string;
+  kind: "local" | "remote";
+  host: string | null;
+  /** When a file was last exported; null: never. */
+  exportedAtMs: number | null;
+}
+
+export interface HostFacts {
+  origin: string;
+  engine: number;
+  release: string;
+  features: string[];
+  ready: boolean;
+}
+
+/** What a move would mean, told before it is made. */
+export interface MovePreview {
+  host: HostFacts;
+  /** Stable words: `other_brain`, `older_engine`, `not_ready`, `enrol_code`. Some forbid the move, some only warn. */
+  warnings: { code: string; forbids: boolean }[];
+}
+
+export interface PairingCard {
+  /** `tokenling-card 1` as text for the QR code. */
+  text: string;
+  words: string[];
+}
+
+/** A stop that waits for its host (design section 6). `asks`: the pet lives in two places, the owner decides. */
+export interface PendingStop {
+  stopId: string;
+  host: string;
+  name: string;
+  sinceMs: number;
+  asks: boolean;
+}
+
+export interface HouseholdSnapshot {
+  pets: PetSummary[];
+  /** `leader`: this tab runs the page's pets. */
+  tab: "leader" | "waiting" | "taking";
+  stops: PendingStop[];
+  /** Whether the browser promised to keep what is stored; null: not asked yet. */
+  persisted: boolean | null;
+}
+
+export interface Household {
+  snapshot(): HouseholdSnapshot;
+  subscribe(listener: (snapshot: HouseholdSnapshot) => void): () => void;
+  home(localId: string): Home;
+  /** A newborn in this page; its first save is on disk when this resolves with its local id. */
+  adopt(newborn: { name: string; petSeed: string }): Promise<string>;
+  /** Another pet from an exported file. Rejects with a `HomeProblem` that names code and path. */
+  importSave(text: string): Promise<string>;
+  exportSave(localId: string): Promise<{ fileName: string; text: string }>;
+  /** Asks the host what moving there would mean. */
+  previewMove(localId: string, origin: string): Promise<MovePreview>;
+  moveToHost(localId: string, origin: string, options?: { enrolCode?: string; takeover?: boolean }): Promise<void>;
+  moveHere(localId: string): Promise<void>;
+  /** From the newest checkpoint, when the host is out of reach; what may be missing has been said. */
+  recover(localId: string): Promise<void>;
+  /** How old the copy is that a recovery would go on from. */
+  checkpointAge(localId: string): Promise<{ atMs: number; revision: number } | null>;
+  takeOver(localId: string): Promise<void>;
+  /** Gives a move up where that is safe. Rejects with `HomeProblem("not_safe")` elsewhere (docs/reliability.md). */
+  abandonMove(localId: string): Promise<void>;
+  remove(localId: string): Promise<void>;
+  /** Takes the pet out of this browser only. */
+  forget(localId: string): Promise<void>;
+  card(localId: string): Promise<PairingCard>;
+  /** Reads a card, as QR text or as words, and tells whose it is. Nothing is stored. */
+  readCard(text: string): Promise<{ host: string; petId: string; known: string | null }>;
+  /** Adds the pet of a card to this browser; never replaces one. */
+  joinCard(text: string): Promise<string>;
+  /** A new key: cards and devices with the old one are locked out. */
+  changeKey(localId: string): Promise<void>;
+  /** Which of the two copies ends (`PendingStop.asks`). */
+  resolveStop(stopId: string, end: "here" | "there"): Promise<void>;
+  /** This tab becomes the one that runs the pets. */
+  takeTab(): Promise<void>;
+  /** Asks the browser to keep what is stored. */
+  persist(): Promise<boolean>;
+}
+
+/** A refusal or a failure on the way to a home; `lost` means that nobody knows and a repeat is safe. */
+export interface HomeProblemShape extends Error {
+  code: string;
+  lost: boolean;
+  fields: JsonObject;
+}
