@@ -10,7 +10,9 @@ from tokenling.cli.logs import set_up_logs
 from tokenling.host.exits import HostRefused
 from tokenling.host.plan import HostPlan
 
-WEB_ROOT = Path(__file__).parents[1] / "web" / "plain"
+_WEB = Path(__file__).parents[1] / "web"
+WEB_ROOT = _WEB / "built" if (_WEB / "built" / "index.html").is_file() else _WEB / "plain"
+"""The browser app where it was built, else a page that needs no build."""
 
 
 def available_cores() -> int:
