@@ -1,4 +1,4 @@
-"""A built app, a browser for the whole run, hosts and visitors. Without npm, Chromium or playwright these tests skip."""
+"""A built app, a browser for the run, hosts and visitors. Without npm, Chromium or playwright these tests skip."""
 
 import shutil
 import subprocess

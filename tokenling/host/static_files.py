@@ -42,7 +42,8 @@ PAGE_POLICY = (
     "worker-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; manifest-src 'self'; "
     # an owner's page talks to the host the owner chose: https anywhere, plain http on this machine only
     "connect-src 'self' https: http://localhost:* http://127.0.0.1:*; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types tokenling"  # the one policy lets our own workers through
 )
 REVALIDATE = "no-cache"
 IMMUTABLE = "public, max-age=31536000, immutable"

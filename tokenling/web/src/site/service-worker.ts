@@ -28,7 +28,9 @@ worker.addEventListener("fetch", (event) => {
 worker.addEventListener("message", (event) => {
   const asked: unknown = event.data;
   if (asked === "take over") void worker.skipWaiting();
-  if (isKeepBrain(asked)) event.waitUntil(keepBrain(asked.files).then(() => event.source?.postMessage("brain kept")));
+  if (!isKeepBrain(asked)) return;
+  const tell = (outcome: string) => event.source?.postMessage(outcome);
+  event.waitUntil(keepBrain(asked.files).then(() => tell("brain kept"), () => tell("brain not kept")));
 });
 
 async function install(): Promise<void> {
