@@ -11,8 +11,10 @@ from tokenling.host.exits import HostRefused
 from tokenling.host.plan import HostPlan
 
 _WEB = Path(__file__).parents[1] / "web"
-WEB_ROOT = _WEB / "built" if (_WEB / "built" / "index.html").is_file() else _WEB / "plain"
-"""The browser app where it was built, else a page that needs no build."""
+BUILT = _WEB / "built"
+"""Where the browser app is, when it was built (`tools/build_web`; `pip install` with npm at hand)."""
+WEB_ROOT = BUILT if (BUILT / "index.html").is_file() else _WEB / "unbuilt"
+"""The browser app, else a page that says how to get it."""
 
 
 def available_cores() -> int:
