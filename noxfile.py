@@ -37,29 +37,36 @@ def install_locked(session: nox.Session, *groups: str) -> None:
     session.install("--no-deps", "-e", ".")
 
 
+def build_web(session: nox.Session) -> None:
+    """The browser app, unless it is current. Without npm the host serves a page that says how to get it."""
+    if shutil.which("npm") is None:
+        session.warn("npm is not here: no browser app, and tests that need it or Node's packages will skip")
+        return
+    session.run("python", "-m", "tools.build_web")
+
+
 @nox.session
 def preview(session: nox.Session) -> None:
     """Start the preview host with the shipped brain on 127.0.0.1:8460."""
     install_locked(session, "base")
+    build_web(session)
     session.run("tokenling", "preview", *session.posargs)
-
-
-def install_node_modules(session: nox.Session) -> None:
-    """The npm packages of package-lock.json, unless they are there. Without npm the tests that need them skip."""
-    if shutil.which("npm") is None:
-        session.warn("npm is not here: tests that need Node's packages will skip")
-        return
-    installed, locked = ROOT / "node_modules" / ".package-lock.json", ROOT / "package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < locked.stat().st_mtime:
-        session.run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", external=True)
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
     """Every test of the default run."""
     install_locked(session, "test")
-    install_node_modules(session)
+    build_web(session)
     session.run("pytest", *session.posargs)
+
+
+@nox.session(default=False)
+def browser(session: nox.Session) -> None:
+    """Every test of the browser app in a real Chromium, the long ones too."""
+    install_locked(session, "test")
+    build_web(session)
+    session.run("pytest", "tests/browser", "-m", "browser_long or not browser_long", *session.posargs)
 
 
 @nox.session(default=False)

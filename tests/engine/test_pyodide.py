@@ -1,6 +1,6 @@
 """The same engine under Pyodide: the same contract, byte for byte, and quick enough for a page.
 
-Needs Node and the npm package `pyodide` in `node_modules` of the root (or in the directory that `TOKENLING_PYODIDE`
+Needs Node and the npm package `pyodide` in `tokenling/web/node_modules` (or in the directory that `TOKENLING_PYODIDE`
 names); skipped where they are not.
 """
 
@@ -19,7 +19,7 @@ from tokenling.engine.contract import contract
 
 PACKAGE = Path(tokenling.__file__).parent
 SCRIPT = Path(__file__).parent / "pyodide_contract.mjs"
-PYODIDE = Path(os.environ.get("TOKENLING_PYODIDE", str(PACKAGE.parent / "node_modules" / "pyodide")))
+PYODIDE = Path(os.environ.get("TOKENLING_PYODIDE", str(PACKAGE / "web" / "node_modules" / "pyodide")))
 NODE = shutil.which("node")
 
 pytestmark = pytest.mark.skipif(

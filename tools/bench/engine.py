@@ -1,7 +1,7 @@
 """What the engine costs, on this Python and in Pyodide under Node: `python -m tools.bench.engine [--pyodide DIR]`.
 
 Prints medians and best rounds, and exits with 1 when a bound of docs/engine.md is broken. `--pyodide` is the npm
-package `pyodide` (by default `node_modules/pyodide`); without it, or without Node, that half is reported as not run.
+package `pyodide` (by default the browser app's own); without it, or without Node, that half is reported as not run.
 """
 
 import argparse
@@ -89,7 +89,7 @@ def table(columns: Mapping[str, Times | str]) -> str:
 def main() -> None:
     """Measure both, print, and judge."""
     parser = argparse.ArgumentParser(description="What the engine costs.")
-    parser.add_argument("--pyodide", type=Path, default=ROOT / "node_modules" / "pyodide")
+    parser.add_argument("--pyodide", type=Path, default=ROOT / "tokenling" / "web" / "node_modules" / "pyodide")
     chosen = parser.parse_args()
     columns: dict[str, Times | str] = {"CPython": here(), "Pyodide": in_pyodide(chosen.pyodide.absolute())}
     print(f"CPython {platform.python_version()}, {platform.machine()}")

@@ -1,0 +1,62 @@
+"""A real preview that serves the built app: `python tests/browser/app_home.py --port N --state DIR [--real]`.
+
+HTTP, dispatch, store and rules are the product, and so are the files of the shipped brain that a page thinks with. What
+the *host* thinks with is a script under the shipped brain's id, quick and told apart by its words; `--real` takes the
+brain itself.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import trio
+
+from tokenling import engine
+from tokenling.cli.brain_files import shipped_brain_dir, succession_of
+from tokenling.cli.brain_loader import load_brain
+from tokenling.cli.preview import run_preview
+from tokenling.engine.request import GenerationRequest, Reply
+from tokenling.host.ports import Generated
+from tokenling.host.run import HostBrain
+
+THINKING_S = 0.3
+HOST_WORDS = "the host heard you."
+DIARY = "today the host wrote this page."
+
+
+class ScriptedBrain:
+    features: tuple[str, ...] = ()
+    prompt_version = engine.PROMPT_VERSION
+    provider = "ScriptedProvider"
+
+    def __init__(self, brain_id: str) -> None:
+        self.brain_id = brain_id
+
+    async def generate(self, request: GenerationRequest, *, turn_id: str) -> Generated:
+        await trio.sleep(THINKING_S)
+        return Generated(Reply(words_for(request), "eos", ()), json.dumps({"turn": turn_id}).encode())
+
+
+def words_for(request: GenerationRequest) -> str:
+    if request.mode == "diary":
+        return DIARY
+    return "[accept] oh yes!" if "[accept]" in request.tags else HOST_WORDS
+
+
+def load_script(settings) -> HostBrain:
+    brain_id, succeeds = succession_of(shipped_brain_dir())
+    return HostBrain(brain_id, (), shipped_brain_dir(), (ScriptedBrain(brain_id),), succeeds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--state", type=Path, required=True)
+    parser.add_argument("--real", action="store_true")
+    chosen = parser.parse_args()
+    loader = load_brain if chosen.real else load_script
+    run_preview(loader, port=chosen.port, state=chosen.state, open_page=False, check=False, log_level="warning")
+
+
+if __name__ == "__main__":
+    main()
