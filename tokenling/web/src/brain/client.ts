@@ -1,0 +1,236 @@
+/* The page's side of the brain: one turn at a time, stopped within one token, and a second worker when the first dies.
+
+   A turn is a function of its request, so one that died with its worker is run again, once; a turn that takes two workers
+   down is told. The next one begins with a fresh worker. */
+
+import type { Brain, BrainInfo, Generated, GenerationRequest, OwnerReceipt, Progress, Verdict } from "../contract.ts";
+import { addressOf, type Site } from "../site/site.ts";
+import { workerOf } from "../site/trusted.ts";
+import type { FileAt } from "./files.ts";
+import { BrainProblem, brainRefused, lost, turnFailed } from "./problem.ts";
+import type { Answer, Ask, FromWorker, OpenMessage, ToWorker } from "./wire.ts";
+
+export { BrainProblem } from "./problem.ts";
+
+interface Options {
+  signal?: AbortSignal;
+  onText?: (soFar: string) => void;
+}
+
+/** One question to the worker. It stays the worker's until that answered, even when its caller has gone. */
+interface Job {
+  id: number;
+  ask: Ask;
+  onText: ((soFar: string) => void) | undefined;
+  /** Settles it for the caller; the first call counts. */
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+  /** Whether its caller has been answered. */
+  settled: boolean;
+  /** Whether it took a worker down before. */
+  again: boolean;
+  over: Promise<void>;
+  end(): void;
+}
+
+/** Opens the site's brain in a worker. Rejects with a `BrainProblem`; of kind `lost`, a later try may succeed. */
+export async function openBrain(site: Site, onProgress: (progress: Progress) => void = () => undefined): Promise<Brain> {
+  const message = openMessage(site);
+  const total = Object.values(message.brain.files).reduce((sum, file) => sum + file.bytes, message.ort.wasm.bytes);
+  let loaded = 0;
+  const onBytes = (count: number) => onProgress({ part: "brain", loaded: (loaded = Math.min(loaded + count, total)), total });
+  const makeWorker = () => workerOf(addressOf(site, site.workers.brain));
+  return openWorkerBrain(message, makeWorker, onBytes);
+}
+
+/** The brain behind whatever worker `makeWorker` makes. */
+export async function openWorkerBrain(message: OpenMessage, makeWorker: () => Worker, onBytes: (count: number) => void): Promise<Brain> {
+  const brain = new WorkerBrain(message, makeWorker, onBytes);
+  await brain.launch().catch((problem: unknown) => {
+    if (problem instanceof BrainProblem && problem.code === "worker_crashed") return brain.launch();
+    throw problem;
+  });
+  return brain;
+}
+
+function openMessage(site: Site): OpenMessage {
+  const { brain } = site;
+  if (!brain) throw brainRefused("brain_missing", "the site's brain", site.brainMissing ?? "none", "a brain that a page can run");
+  const at = (path: string, file: { bytes: number; sha256: string }): FileAt => {
+    return { url: addressOf(site, path), bytes: file.bytes, sha256: file.sha256 };
+  };
+  const wasm = `${site.ort}ort-wasm-simd-threaded.wasm`;
+  const listed = site.files[wasm];
+  if (!listed) throw brainRefused("file_missing", wasm, "no such file", "a file that the site lists");
+  const files = Object.entries(brain.files).map(([name, file]) => [name, at(brain.base + name, file)] as const);
+  return {
+    kind: "open",
+    ort: { module: addressOf(site, `${site.ort}ort-wasm-simd-threaded.mjs`), wasm: at(wasm, listed) },
+    brain: { id: brain.id, precision: brain.precision, files: Object.fromEntries(files) },
+  };
+}
+
+class WorkerBrain implements Brain {
+  #info: BrainInfo | null = null;
+  #worker: Worker | null = null;
+  #launching: Promise<void> | null = null;
+  /** The newest job, whose caller may still wait. */
+  #job: Job | null = null;
+  /** The job that the worker has: this one, or an earlier one that is being stopped. */
+  #running: Job | null = null;
+  #nextId = 1;
+
+  constructor(
+    private readonly message: OpenMessage,
+    private readonly makeWorker: () => Worker,
+    private readonly onBytes: (count: number) => void,
+  ) {}
+
+  get info(): BrainInfo {
+    if (!this.#info) throw new Error("the brain was never opened");
+    return this.#info;
+  }
+
+  async generate(request: GenerationRequest, options: Options = {}): Promise<Generated> {
+    const answer = await this.#run({ kind: "generate", request }, options);
+    if (answer.kind !== "generated") throw new Error("a verdict where words were asked for");
+    return answer.generated;
+  }
+
+  async verify(receipt: OwnerReceipt, options: Options = {}): Promise<Verdict> {
+    const answer = await this.#run({ kind: "verify", receipt }, options);
+    if (answer.kind !== "verdict") throw new Error("words where a verdict was asked for");
+    return answer.verdict;
+  }
+
+  /** A worker with the brain open. */
+  launch(): Promise<void> {
+    this.#launching ??= new Promise((resolve, reject) => this.#launch(resolve, reject));
+    return this.#launching;
+  }
+
+  #launch(resolve: () => void, reject: (problem: BrainProblem) => void): void {
+    const worker = this.makeWorker();
+    this.#worker = worker;
+    const fail = (problem: BrainProblem) => {
+      this.#drop();
+      reject(problem);
+    };
+    worker.onerror = (event) => {
+      event.preventDefault();
+      fail(crashed());
+    };
+    worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+      if (data.kind === "bytes") return this.onBytes(data.count);
+      if (data.kind === "refused") return fail(new BrainProblem(data.problem));
+      if (data.kind !== "opened") return fail(crashed());
+      this.#info = data.info;
+      worker.onmessage = (event: MessageEvent<FromWorker>) => this.#hear(event.data);
+      worker.onerror = (event) => {
+        event.preventDefault();
+        this.#recover();
+      };
+      resolve();
+    };
+    this.#tell(this.message);
+  }
+
+  async #run(ask: Ask, { signal, onText }: Options): Promise<Answer> {
+    const first = this.#job;
+    if (first && !first.settled) throw turnFailed("lane_busy", "brain", "a turn that still runs", "one turn at a time");
+    if (signal?.aborted) throw stopped();
+    return new Promise((resolve, reject) => {
+      const job = newJob(this.#nextId++, ask, onText, resolve, reject);
+      this.#job = job;
+      const stop = () => this.#stop(job);
+      signal?.addEventListener("abort", stop, { once: true });
+      void job.over.then(() => signal?.removeEventListener("abort", stop));
+      void (first?.over ?? Promise.resolve()).then(() => this.#send(job)); // the turn before it may still be stopping
+    });
+  }
+
+  /** Hands a job to the worker, starting one if none is there. */
+  async #send(job: Job): Promise<void> {
+    try {
+      await this.launch();
+    } catch (problem) {
+      if (job.again || !(problem instanceof BrainProblem) || problem.code !== "worker_crashed") return this.#finish(job, () => job.reject(problem));
+      job.again = true;
+      return this.#send(job);
+    }
+    if (job.settled) return this.#finish(job, () => undefined);
+    this.#running = job;
+    this.#tell({ kind: "ask", id: job.id, ask: job.ask });
+  }
+
+  /** The caller is answered now; the worker stops at its next token. */
+  #stop(job: Job): void {
+    job.reject(stopped());
+    if (this.#running === job) this.#tell({ kind: "stop", id: job.id });
+  }
+
+  #hear(message: FromWorker): void {
+    if (message.kind === "crashed") return this.#recover();
+    const job = this.#running;
+    if (!job || !("id" in message) || message.id !== job.id) return;
+    if (message.kind === "text") {
+      if (!job.settled) job.onText?.(message.soFar);
+    } else if (message.kind === "answer") this.#finish(job, () => job.resolve(message.answer));
+    else if (message.kind === "failed") this.#finish(job, () => job.reject(new BrainProblem(message.problem)));
+    else this.#finish(job, () => undefined);
+  }
+
+  /** The worker is gone. Its job is given to another one, if it did not take one down before. */
+  #recover(): void {
+    this.#drop();
+    const job = this.#running;
+    if (!job) return;
+    if (job.settled || job.again) return this.#finish(job, () => job.reject(crashed()));
+    job.again = true;
+    void this.#send(job);
+  }
+
+  #finish(job: Job, settle: () => void): void {
+    settle();
+    if (this.#job === job) this.#job = null;
+    if (this.#running === job) this.#running = null;
+    job.end();
+  }
+
+  #drop(): void {
+    this.#worker?.terminate();
+    this.#worker = null;
+    this.#launching = null;
+  }
+
+  #tell(message: ToWorker): void {
+    this.#worker?.postMessage(message);
+  }
+}
+
+function crashed(): BrainProblem {
+  return lost("worker_crashed", "the brain's worker", "its end", "a worker that goes on");
+}
+
+function stopped(): DOMException {
+  return new DOMException("the turn was stopped", "AbortError");
+}
+
+function newJob(
+  id: number,
+  ask: Ask,
+  onText: Options["onText"],
+  resolve: (answer: Answer) => void,
+  reject: (error: unknown) => void,
+): Job {
+  let end = () => undefined as void;
+  const over = new Promise<void>((done) => (end = done));
+  const once = <Value>(settle: (value: Value) => void) => {
+    return (value: Value) => {
+      if (!job.settled) settle(value);
+      job.settled = true;
+    };
+  };
+  const job: Job = { id, ask, onText, settled: false, again: false, over, end, resolve: once(resolve), reject: once(reject) };
+  return job;
+}
