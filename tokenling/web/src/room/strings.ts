@@ -656,6 +656,8 @@ const TABLE: Record<string, string | readonly string[]> = {
   "problem.records_blocked": "An older tab of this page holds the records. Please close it.",
   "problem.no_storage": "This browser keeps no data for this page (a private window?). A pet would be lost, so nothing was started.",
   "problem.no_site": "This page cannot read what it is made of. Please reload.",
+  "refused.heading": "This page could not start",
+  "refused.reload": "Load it again",
   "problem.other": "That did not work ({code}).",
 };
 

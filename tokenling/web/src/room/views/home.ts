@@ -38,11 +38,19 @@ export function makeHome(act: HomeActions): HomeView {
   const status = html("ul", { class: "status" });
   const buttons = [...CARE.map((action) => careButton(action, () => act.care(action))), careButton("gift", () => act.offer())];
   const shelf = html("div", { class: "shelf", role: "group", "aria-label": say("care.label") }, ...buttons);
-  const element = html("section", { class: "home", "aria-label": say("home.label") }, html("div", { class: "pane" }, room.element, touch, speech.element), status, shelf);
+  const pane = html("div", { class: "pane" }, room.element, touch, speech.element);
+  const element = html("section", { class: "home", "aria-label": say("home.label") }, pane, status, shelf);
   const render = onChange(status);
+
+  function layOut(): void {
+    const { x, y, head } = room.place();
+    // properties, not a style attribute: the page's policy forbids those
+    for (const [name, value] of Object.entries({ x, y, head })) pane.style.setProperty(`--pet-${name}`, String(value));
+  }
 
   function update(model: Model, nowMs: number, state: { unread: boolean; quiet: boolean }): void {
     room.show(lookOf(model, nowMs));
+    layOut();
     speech.show(model, nowMs, state);
     touch.setAttribute("aria-label", say("care.stroke.pet", { name: model.name }));
     touch.disabled = !model.present || model.stage === "egg";
