@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from urllib.parse import urlsplit
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("app_home.py")
@@ -66,6 +67,8 @@ class Visitor:
         self.errors: list[str] = []
         self.context = browser.new_context(**{"viewport": PHONE, **context})
         self.context.set_default_timeout(EXPECT_MS)
+        self.known_origins = {origin}
+        self.context.on("request", self._asked)
 
     def open(self, path: str = "/"):
         """A new page at `path`."""
@@ -74,6 +77,12 @@ class Visitor:
         page.on("console", self._heard)
         page.goto(f"{self.origin}{path}")
         return page
+
+    def _asked(self, request) -> None:
+        """A page contacts nobody but the hosts that its owner chose (`known_origins`)."""
+        parts = urlsplit(request.url)
+        if parts.scheme in ("http", "https") and f"{parts.scheme}://{parts.netloc}" not in self.known_origins:
+            self.errors.append(f"asked a stranger: {parts.scheme}://{parts.netloc}")
 
     def _heard(self, message) -> None:
         if message.type in ("error", "warning") and not any(noise in message.text for noise in NETWORK_NOISE):

@@ -30,6 +30,8 @@ const PYODIDE = `app/pyodide-${versionOf("pyodide")}/`;
 const ORT = `app/ort-${versionOf("onnxruntime-web")}/`;
 const PYODIDE_FILES = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"];
 const ORT_FILES = ["ort-wasm-simd-threaded.mjs", "ort-wasm-simd-threaded.wasm"];
+/** Two type families under the SIL Open Font License, in the one subset that the page's language needs. */
+const FONTS = { nunito: "nunito-latin-wght-normal.woff2", fraunces: "fraunces-latin-wght-normal.woff2" };
 /** Below this a compressed sibling saves nothing worth a file. */
 const COMPRESS_FROM_BYTES = 400;
 const COMPRESSED = new Set([".js", ".mjs", ".css", ".html", ".svg", ".json", ".wasm", ".zip", ".bin", ".webmanifest"]);
@@ -68,16 +70,31 @@ async function bundle(entry, options = {}) {
     legalComments: "none",
     logLevel: "warning",
     // onnxruntime-web looks for its files beside the module; ours lie in a directory of their own
-    external: ["node:*", "fs", "path", "url", "module", "worker_threads", "perf_hooks"],
+    // the style names its fonts where they are put below
+    external: ["fonts/*", "node:*", "fs", "path", "url", "module", "worker_threads", "perf_hooks"],
     ...options,
   });
   return Object.fromEntries(outputFiles.map((file) => [path.extname(file.path), Buffer.from(file.contents)]));
 }
 
+/** Time and chance stand still while the snapshot is taken: the same sources give the same bytes. (The engine uses
+    neither; a page that starts from the snapshot has the browser's own clock and chance again.) */
+function standStill() {
+  let ticks = 0;
+  Date.now = () => Date.UTC(2026, 0, 1);
+  performance.now = () => (ticks += 1);
+  crypto.getRandomValues = (array) => {
+    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+    bytes.forEach((_, index) => (bytes[index] = (index * 37 + 11) & 255));
+    return array;
+  };
+}
+
 async function takeSnapshot(archive) {
+  standStill();
   const directory = path.join(HERE, "node_modules", "pyodide") + path.sep;
   const { loadPyodide } = await import(pathToFileURL(path.join(directory, "pyodide.mjs")).href);
-  const python = await loadPyodide({ indexURL: directory, _makeSnapshot: true });
+  const python = await loadPyodide({ indexURL: directory, _makeSnapshot: true, env: { PYTHONHASHSEED: "0" } });
   python.FS.writeFile("/engine.zip", archive);
   python.runPython(`
 import sys
@@ -85,6 +102,8 @@ if "/engine.zip" not in sys.path:
     sys.path.insert(0, "/engine.zip")
 from tokenling.engine import bridge
 from tokenling.engine.contract import contract
+if "random" in sys.modules:  # seeded from the system when it was imported
+    sys.modules["random"].seed(0)
 `);
   return Buffer.from(python.makeMemorySnapshot());
 }
@@ -119,6 +138,11 @@ async function main(out) {
   for (const name of ORT_FILES) {
     put(out, ORT + name, fs.readFileSync(path.join(HERE, "node_modules/onnxruntime-web/dist", name)));
   }
+  for (const [name, file] of Object.entries(FONTS)) {
+    const family = path.join(HERE, "node_modules/@fontsource-variable", name);
+    put(out, `app/fonts/${name}.woff2`, fs.readFileSync(path.join(family, "files", file)));
+    put(out, `app/fonts/${name}.LICENSE.txt`, fs.readFileSync(path.join(family, "LICENSE")));
+  }
   const engine = {
     pyodide: PYODIDE,
     archive: putHashed(out, "engine", ".zip", archive),
@@ -142,9 +166,7 @@ async function main(out) {
       return [name, { bytes: bytes.length, sha256: hashOf(bytes) }];
     }),
   );
-  // the snapshot holds addresses of its making, so two builds of one source differ in it: it does not name the build
-  const named = Object.entries(files).filter(([name]) => !name.startsWith("app/snapshot-") && name !== "index.html");
-  const buildId = hashOf(JSON.stringify(named)).slice(0, 12);
+  const buildId = hashOf(JSON.stringify(files)).slice(0, 12);
   const kept = Object.keys(files).filter((name) => name !== "index.html");
   const worker = await bundle("src/site/service-worker.ts", {
     format: "iife",

@@ -168,7 +168,8 @@ export interface Progress {
 
 // --- a pet's home --------------------------------------------------------------------------------------------------
 
-/** What `GET /api/pets/ID` answers; a local home makes the same of its own pet. */
+/** What `GET /api/pets/ID` answers; a local home makes the same of its own pet. A line of `save.chat` and a page of
+    `save.diary` name in `turn` the turn that wrote them (`MindTurn.turnId`); an owner's line has none. */
 export interface PetView {
   id: string;
   status: "prepared" | "active" | "parked" | "quarantined";
@@ -183,18 +184,24 @@ export interface PetView {
   serverTime: number;
 }
 
+/** A wish on its way to a host. `stuck`: it rests until `retry`, still under its operation id. It outlives a reload. */
 export interface PendingCommand {
   operationId: string;
   command: Command;
   state: "sending" | "repeating" | "stuck";
 }
 
-/** `running`: local, and this tab runs it. `other_tab`: local, and another tab does. */
+/** How the pet shown is connected to what runs it.
+    `starting`: shown from the records, nothing else is known yet. `running`, `catching_up`: local, this tab runs it.
+    `other_tab`: another tab of this browser runs the page's pets (`Household.takeTab`). `moving`: a move is under way.
+    `asking`: the host has not answered yet. `live`: it has. `lost`: it is silent. `offline`: this device is offline.
+    `paused`: parked (or only prepared) at its host. `stopped`: its own rules failed. `gone`: the host knows no such pet. */
 export type Link =
   | "starting"
   | "running"
   | "catching_up"
   | "other_tab"
+  | "moving"
   | "asking"
   | "live"
   | "lost"
@@ -205,7 +212,12 @@ export type Link =
 
 export interface HomeSnapshot {
   kind: "local" | "remote";
+  /** The host's origin; null for a pet that has never been on one. A local pet may have one: where it was last. */
+  host: string | null;
+  /** Null only when this browser has no copy at all. Shown from the records before engine, brain or host are there. */
   view: PetView | null;
+  /** When the copy shown was made, while it is not the pet as it is now (`asking`, `lost`, `offline`, `gone`, …). */
+  copyAtMs: number | null;
   link: Link;
   /** The reply as it is being written (local only). */
   words: string | null;
@@ -214,22 +226,36 @@ export interface HomeSnapshot {
   catchUp: { fromMs: number; nowMs: number; toMs: number } | null;
   /** A move under way, and what stops it. */
   move: MoveState | null;
-  /** Why the pet does not think just now (a failed generation backs off), or null. */
+  /** What only the owner can decide: see `Household.resolveQuestion`. */
+  question: Question | null;
+  /** Why the pet does not think just now (a failed generation backs off, no brain), or null. */
   trouble: { code: string; retryAtMs: number | null } | null;
 }
 
+/** `two_places`: the host runs a copy of a pet that lives here, too. `lost`: the host forgot this pet, or knows it under
+    another key: the copy here can go on as another pet. */
+export interface Question {
+  kind: "two_places" | "lost";
+  host: string;
+}
+
 export interface MoveState {
-  to: "remote" | "local" | "delete";
-  step: string;
-  /** Null while a request is out. `lost` may be repeated by itself; others need the owner. */
+  to: "remote" | "local" | "delete" | "key";
+  step: "prepare" | "activate" | "resume" | "park" | "delete" | "key";
+  /** Whether `Household.abandonMove` would be safe now. Where it is not, `recover` is the way out of `activate`. */
+  abandonable: boolean;
+  /** Null while a request is out. `lost` is repeated by itself at `retryAtMs`; others need the owner. `code` is the
+      host's (docs/api.md), or `unreachable`. */
   problem: { code: string; lost: boolean; retryAtMs: number | null; fields: JsonObject } | null;
 }
 
-/** One turn of a pet for the mind view. `choices` is null until the turn is run again in the page. */
+/** One turn of a pet for the mind view. `choices` is null until the turn is run again in the page.
+    A host's receipt names no turn: it is found by the turn's seed, a draw over (pet seed, turn id), among the turns that
+    the save's chat and diary name. One that left no words there has null in `turnId`, `kind` and `atMs`. */
 export interface MindTurn {
-  turnId: string;
-  kind: TurnKind;
-  atMs: number;
+  turnId: string | null;
+  kind: TurnKind | null;
+  atMs: number | null;
   receipt: OwnerReceipt;
   choices: Choice[] | null;
 }
@@ -239,7 +265,8 @@ export interface Home {
   snapshot(): HomeSnapshot;
   /** Called at each change, and once at once. Returns the way out. */
   subscribe(listener: (snapshot: HomeSnapshot) => void): () => void;
-  /** Resolves when it is committed (local: on disk). Rejects with a `HomeProblem`. */
+  /** Resolves when it is committed (local: on disk; remote: the host said so). Rejects with a `HomeProblem`: the
+      engine's or the host's refusal (`code`, `fields.path`), or `not_running`, `outbox_full`. */
   send(command: Command): Promise<void>;
   /** Newest first, at most 50. */
   turns(): Promise<MindTurn[]>;
@@ -258,6 +285,8 @@ export interface PetSummary {
   host: string | null;
   /** When a file was last exported; null: never. */
   exportedAtMs: number | null;
+  /** On its way out: a deletion waits for its host. Not to be shown as a pet to be with. */
+  leaving: boolean;
 }
 
 export interface HostFacts {
@@ -268,10 +297,10 @@ export interface HostFacts {
   ready: boolean;
 }
 
-/** What a move would mean, told before it is made. */
+/** What a move would mean, told before it is made. Stable words: `other_brain`, `older_engine`, `not_ready`,
+    `plain_http`, `no_brain_here`. Some forbid the move, some only warn. */
 export interface MovePreview {
   host: HostFacts;
-  /** Stable words: `other_brain`, `older_engine`, `not_ready`, `enrol_code`. Some forbid the move, some only warn. */
   warnings: { code: string; forbids: boolean }[];
 }
 
@@ -281,9 +310,18 @@ export interface PairingCard {
   words: string[];
 }
 
+/** What a card says. `known`: the local id of a pet that this browser has under it already. */
+export interface CardFacts {
+  host: string;
+  petId: string;
+  known: string | null;
+}
+
 /** A stop that waits for its host (design section 6). `asks`: the pet lives in two places, the owner decides. */
 export interface PendingStop {
   stopId: string;
+  /** The pet here that it is about; null when that has been deleted or forgotten. */
+  localId: string | null;
   host: string;
   name: string;
   sinceMs: number;
@@ -291,6 +329,7 @@ export interface PendingStop {
 }
 
 export interface HouseholdSnapshot {
+  /** In the order in which they came. */
   pets: PetSummary[];
   /** `leader`: this tab runs the page's pets. */
   tab: "leader" | "waiting" | "taking";
@@ -299,43 +338,92 @@ export interface HouseholdSnapshot {
   persisted: boolean | null;
 }
 
+/** The page's own notes (`subtokenling.page.v1`): losing them harms no pet. Further fields are the room's. */
+export interface PageNotes {
+  current: string | null;
+  seen: Record<string, { atMs: number | null; name: string; watchedMs?: number }>;
+  [more: string]: unknown;
+}
+
 export interface Household {
   snapshot(): HouseholdSnapshot;
   subscribe(listener: (snapshot: HouseholdSnapshot) => void): () => void;
+  /** The same object for the same pet. Throws a `HomeProblem` `no_such_pet`. */
   home(localId: string): Home;
-  /** A newborn in this page; its first save is on disk when this resolves with its local id. */
-  adopt(newborn: { name: string; petSeed: string }): Promise<string>;
-  /** Another pet from an exported file. Rejects with a `HomeProblem` that names code and path. */
+  /** A newborn in this page; its first save is on disk when this resolves with its local id. Needs the engine. */
+  adopt(newborn: { name: string; petSeed: string; timeZone?: string }): Promise<string>;
+  /** Another pet from an exported file; it lives in this page. Rejects with a `HomeProblem` that names code and path. */
   importSave(text: string): Promise<string>;
+  /** The save alone, never a key. `keepExported` notes that the owner has it. */
   exportSave(localId: string): Promise<{ fileName: string; text: string }>;
+  keepExported(localId: string): Promise<void>;
   /** Asks the host what moving there would mean. */
   previewMove(localId: string, origin: string): Promise<MovePreview>;
-  moveToHost(localId: string, origin: string, options?: { enrolCode?: string; takeover?: boolean }): Promise<void>;
+  /** What moving here would mean: asked of the host if it answers, else told from what is known. */
+  previewMoveHere(localId: string): Promise<MovePreview>;
+  /** Resolves when the host runs the pet. Rejects with what stopped it; what is `lost` goes on by itself in the
+      background (`HomeSnapshot.move`), also after a reload. */
+  moveToHost(localId: string, origin: string, options?: { enrolCode?: string }): Promise<void>;
   moveHere(localId: string): Promise<void>;
+  /** A pet that is parked at its host lives on there. Rejects with `other_device` when it was parked for another one. */
+  resume(localId: string): Promise<void>;
+  /** The same, overruling the device that it was parked for: that device's copy is behind from then on. */
+  takeOver(localId: string): Promise<void>;
   /** From the newest checkpoint, when the host is out of reach; what may be missing has been said. */
   recover(localId: string): Promise<void>;
   /** How old the copy is that a recovery would go on from. */
   checkpointAge(localId: string): Promise<{ atMs: number; revision: number } | null>;
-  takeOver(localId: string): Promise<void>;
   /** Gives a move up where that is safe. Rejects with `HomeProblem("not_safe")` elsewhere (docs/reliability.md). */
   abandonMove(localId: string): Promise<void>;
+  /** Answers `HomeSnapshot.question`. `here`: the copy here is kept, the host's ends. `there`: the other way round.
+      `another`: the copy here goes on as another pet (for `lost`). */
+  resolveQuestion(localId: string, keep: "here" | "there" | "another"): Promise<void>;
+  /** For a pet whose host knows it no more (`gone`): the copy here goes on as another pet, in this page. */
+  keepAsAnother(localId: string): Promise<void>;
+  /** Deletes the pet here and at its hosts. The file has been offered. */
   remove(localId: string): Promise<void>;
   /** Takes the pet out of this browser only. */
   forget(localId: string): Promise<void>;
+  /** For a pet that was seen living on a host. */
   card(localId: string): Promise<PairingCard>;
-  /** Reads a card, as QR text or as words, and tells whose it is. Nothing is stored. */
-  readCard(text: string): Promise<{ host: string; petId: string; known: string | null }>;
-  /** Adds the pet of a card to this browser; never replaces one. */
+  /** Reads a card, as QR text or as words, and tells whose it is. Nothing is stored, nothing is sent. */
+  readCard(text: string): Promise<CardFacts>;
+  /** Adds the pet of a card to this browser; never replaces one. Its host must answer. A pet that is known here already
+      under an old key gets the card's. */
   joinCard(text: string): Promise<string>;
   /** A new key: cards and devices with the old one are locked out. */
   changeKey(localId: string): Promise<void>;
-  /** Which of the two copies ends (`PendingStop.asks`). */
-  resolveStop(stopId: string, end: "here" | "there"): Promise<void>;
+  /** Which of the two copies is kept (`PendingStop.asks`). */
+  resolveStop(stopId: string, keep: "here" | "there"): Promise<void>;
   /** This tab becomes the one that runs the pets. */
   takeTab(): Promise<void>;
   /** Asks the browser to keep what is stored. */
   persist(): Promise<boolean>;
+  notes(): Promise<PageNotes>;
+  /** Reads, decides and writes in one transaction. */
+  setNotes(change: (notes: PageNotes) => PageNotes): Promise<void>;
+  /** Ends all work of this tab and lets another run the pets. */
+  close(): Promise<void>;
 }
+
+/** What this site brings, from `/app/site.json`. */
+export interface SiteFacts {
+  /** The brain for local mode, or null for a site without one. */
+  brain: { id: string } | null;
+  defaultHost: string | null;
+}
+
+export interface HouseholdParts {
+  /** Called when first needed, once; again after it failed, with a pause. */
+  engine: () => Promise<Engine>;
+  brain: () => Promise<Brain>;
+  site: SiteFacts;
+  now?: () => number;
+}
+
+/** `openHousehold` of `home/household.ts`. Resolves as soon as the records are read: pets can be shown then. Rejects with
+    `RecordsTooNew` when a newer app has written here: nothing was changed. */
+export type OpenHousehold = (parts: HouseholdParts) => Promise<Household>;
 
 /** A refusal or a failure on the way to a home; `lost` means that nobody knows and a repeat is safe. */
 export interface HomeProblemShape extends Error {
