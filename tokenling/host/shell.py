@@ -152,7 +152,8 @@ class Shell:
         scope["state"].update(key_hash=key_hash, known=known)
         if polled_pet(scope["method"], scope["path"]) and scope["query_string"]:
             return await self._serve_admitted(exchange, key_hash)  # it may park, within bounds of its own
-        async with self._doors.in_flight.hold(exchange, None if known else client):
+        sender = client if self._doors.rates.limited else None  # of a preview: all are one
+        async with self._doors.in_flight.hold(exchange, pet=pet_id if known else None, client=sender):
             return await self._serve_admitted(exchange, key_hash)
 
     def _learn(self, exchange: Exchange) -> None:
