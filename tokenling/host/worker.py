@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import structlog
 import trio
 
-from tokenling.host.dispatch_faults import frames_of
 from tokenling.host.envelopes import WorkerHealth
 from tokenling.host.executor_queue import Cancelled, Failed, Job, Outcome, Queue
+from tokenling.host.faults import shown_frames
 from tokenling.host.ports import Generator
 
 GENERATION_S_MAX = 120.0
@@ -59,6 +59,6 @@ async def answer(generator: Generator, job: Job) -> Outcome:
             return await generator.generate(job.request, turn_id=job.turn_id)
     except Exception as error:
         # outside the scope, so that a group that holds a cancellation is split by trio before it gets here
-        log.warning("generation failed", frames=frames_of(error))
+        log.warning("generation failed", frames=shown_frames(error))
         return Failed(type(error).__name__)
     return Cancelled() if job.unwanted else Failed("timeout")
