@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import structlog
 import trio
 
-from tokenling.host.dispatch_faults import frames_of
 from tokenling.host.envelopes import WorkerHealth
 from tokenling.host.executor_queue import Cancelled, Failed, Job, Outcome, Queue
+from tokenling.host.faults import shown_frames
 from tokenling.host.ports import Generated, Generator, TurnRefused
 from tokenling.host.routing import Device
 
@@ -87,6 +87,6 @@ async def answer(generator: Generator, job: Job) -> Outcome | LaneLost:
         return Failed(refused.code)
     except Exception as error:
         # outside the scope, so that a group that holds a cancellation is split by trio before it gets here
-        log.warning("generation failed", frames=frames_of(error))
+        log.warning("generation failed", frames=shown_frames(error))
         return LaneLost(type(error).__name__)
     return Cancelled() if job.unwanted else LaneLost("timeout")
