@@ -225,3 +225,21 @@ def living_places(house: Household, pet: str, *hosts: AppHome) -> list[str]:
     """Where the pet is being run now: its page, hosts. One pet, one life: never more than one."""
     places = ["page"] if house.pet(pet)["link"] in ("running", "catching_up") else []
     return places + [host.origin for host in hosts for status in pets_of(host) if status == "active"]
+
+
+def whole(house: Household, pet: str, *words: str) -> None:
+    """Every word that the owner was told is saved is there, once, in order."""
+    assert house.texts(pet, "owner") == list(words)
+
+
+def settled(house: Household, pet: str, host: AppHome, link: str) -> None:
+    """The pet comes to live so; on the way there it was never in two places."""
+
+    def is_so() -> bool:
+        shown = house.pet(pet)["link"]
+        assert len(living_places(house, pet, host)) <= 1
+        return shown == link
+
+    house.until(is_so)
+    assert house.pet(pet)["move"] is None
+    assert house.entry(pet)["intent"] is None

@@ -1,36 +1,9 @@
 """Moving house with every step cut: nothing is lost, the pet is in one place, and the page says the truth."""
 
 import pytest
-from home_support import HOST_WORDS, PAGE_WORDS, Household, Refused, living_places, pets_of
+from home_support import HOST_WORDS, PAGE_WORDS, Refused, pets_of, settled, whole
 
 pytestmark = pytest.mark.browser_long
-
-
-@pytest.fixture
-def house(browser, host):
-    """A browser whose page is served by the host of this test."""
-    opened = Household(browser, host.origin)
-    yield opened
-    opened.close()
-    assert opened.errors == []
-
-
-def is_at(house, pet, host, link):
-    """Whether the pet is shown as living so; on the way there it was never in two places."""
-    shown = house.pet(pet)["link"]
-    assert len(living_places(house, pet, host)) <= 1
-    return shown == link
-
-
-def settled(house, pet, host, link):
-    house.until(lambda: is_at(house, pet, host, link))
-    assert house.pet(pet)["move"] is None
-    assert house.entry(pet)["intent"] is None
-
-
-def whole(house, pet, *words):
-    """Every word that the owner was told is saved is there, once, in order."""
-    assert [text for text in house.texts(pet, "owner")] == list(words)
 
 
 def spoil(house, fault, path, times):
@@ -43,24 +16,6 @@ def cut(house, host, how):
         host.restart()
     if "page" in how:
         house.reload()
-
-
-def test_there_and_back_nothing_is_lost(house, host):
-    pet = house.adopted("hello")
-    house.ask("moveToHost", pet, host.origin)
-    settled(house, pet, host, "live")
-    assert living_places(house, pet, host) == [host.origin]
-    house.send(pet, kind="say", text="are you there?")
-    house.until(lambda: house.chat(pet)[-1]["text"] == HOST_WORDS)
-    house.ask("moveHere", pet)
-    settled(house, pet, host, "running")
-    assert living_places(house, pet, host) == ["page"]
-    house.send(pet, kind="say", text="home again")
-    house.until(lambda: house.chat(pet)[-1]["text"] == PAGE_WORDS)
-    whole(house, pet, "hello", "are you there?", "home again")
-    events = [event["kind"] for event in house.pet(pet)["view"]["save"]["events"]]
-    assert events.count("moved_house") == 2
-    assert house.entry(pet)["epoch"] == 2
 
 
 @pytest.mark.parametrize("how", ["nothing", "page", "host", "host and page"])
