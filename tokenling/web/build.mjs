@@ -30,6 +30,8 @@ const PYODIDE = `app/pyodide-${versionOf("pyodide")}/`;
 const ORT = `app/ort-${versionOf("onnxruntime-web")}/`;
 const PYODIDE_FILES = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"];
 const ORT_FILES = ["ort-wasm-simd-threaded.mjs", "ort-wasm-simd-threaded.wasm"];
+/** Two type families under the SIL Open Font License, in the one subset that the page's language needs. */
+const FONTS = { nunito: "nunito-latin-wght-normal.woff2", fraunces: "fraunces-latin-wght-normal.woff2" };
 /** Below this a compressed sibling saves nothing worth a file. */
 const COMPRESS_FROM_BYTES = 400;
 const COMPRESSED = new Set([".js", ".mjs", ".css", ".html", ".svg", ".json", ".wasm", ".zip", ".bin", ".webmanifest"]);
@@ -68,7 +70,8 @@ async function bundle(entry, options = {}) {
     legalComments: "none",
     logLevel: "warning",
     // onnxruntime-web looks for its files beside the module; ours lie in a directory of their own
-    external: ["node:*", "fs", "path", "url", "module", "worker_threads", "perf_hooks"],
+    // the style names its fonts where they are put below
+    external: ["fonts/*", "node:*", "fs", "path", "url", "module", "worker_threads", "perf_hooks"],
     ...options,
   });
   return Object.fromEntries(outputFiles.map((file) => [path.extname(file.path), Buffer.from(file.contents)]));
@@ -134,6 +137,11 @@ async function main(out) {
   for (const name of PYODIDE_FILES) put(out, PYODIDE + name, fs.readFileSync(path.join(HERE, "node_modules/pyodide", name)));
   for (const name of ORT_FILES) {
     put(out, ORT + name, fs.readFileSync(path.join(HERE, "node_modules/onnxruntime-web/dist", name)));
+  }
+  for (const [name, file] of Object.entries(FONTS)) {
+    const family = path.join(HERE, "node_modules/@fontsource-variable", name);
+    put(out, `app/fonts/${name}.woff2`, fs.readFileSync(path.join(family, "files", file)));
+    put(out, `app/fonts/${name}.LICENSE.txt`, fs.readFileSync(path.join(family, "LICENSE")));
   }
   const engine = {
     pyodide: PYODIDE,

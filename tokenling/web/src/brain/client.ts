@@ -6,8 +6,8 @@
 import type { Brain, BrainInfo, Generated, GenerationRequest, OwnerReceipt, Progress, Verdict } from "../contract.ts";
 import { addressOf, type Site } from "../site/site.ts";
 import { workerOf } from "../site/trusted.ts";
-import type { FileAt } from "./files.ts";
-import { BrainProblem, brainRefused, lost, turnFailed } from "./problem.ts";
+import { BrainProblem, lost, turnFailed } from "./problem.ts";
+import { openMessage } from "./site_brain.ts";
 import type { Answer, Ask, FromWorker, OpenMessage, ToWorker } from "./wire.ts";
 
 export { BrainProblem } from "./problem.ts";
@@ -51,23 +51,6 @@ export async function openWorkerBrain(message: OpenMessage, makeWorker: () => Wo
     throw problem;
   });
   return brain;
-}
-
-function openMessage(site: Site): OpenMessage {
-  const { brain } = site;
-  if (!brain) throw brainRefused("brain_missing", "the site's brain", site.brainMissing ?? "none", "a brain that a page can run");
-  const at = (path: string, file: { bytes: number; sha256: string }): FileAt => {
-    return { url: addressOf(site, path), bytes: file.bytes, sha256: file.sha256 };
-  };
-  const wasm = `${site.ort}ort-wasm-simd-threaded.wasm`;
-  const listed = site.files[wasm];
-  if (!listed) throw brainRefused("file_missing", wasm, "no such file", "a file that the site lists");
-  const files = Object.entries(brain.files).map(([name, file]) => [name, at(brain.base + name, file)] as const);
-  return {
-    kind: "open",
-    ort: { module: addressOf(site, `${site.ort}ort-wasm-simd-threaded.mjs`), wasm: at(wasm, listed) },
-    brain: { id: brain.id, precision: brain.precision, files: Object.fromEntries(files) },
-  };
 }
 
 class WorkerBrain implements Brain {

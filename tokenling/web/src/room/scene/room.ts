@@ -39,6 +39,8 @@ export interface Room {
   /** Where the pet looks, from -1 to 1 each way. */
   gaze(x: number, y: number): void;
   blink(): void;
+  /** Where it stands and how high it reaches, in the drawing's units: what hangs by it is laid out by that. */
+  place(): { x: number; y: number; head: number };
 }
 
 export function makeRoom(): Room {
@@ -109,10 +111,19 @@ export function makeRoom(): Room {
     element.dataset.blink = "true";
     setTimeout(() => (element.dataset.blink = "false"), 130);
   }
-  return { element, show, act, sparks, gaze, blink };
+
+  function place(): { x: number; y: number; head: number } {
+    const { spot } = PLACES[shownPlace] ?? (PLACES[PLACE_OF_NOBODY] as Place);
+    const { stage = "egg", asleep } = element.dataset;
+    const lies = asleep === "true" && stage !== "egg" ? LYING : 1;
+    return { x: spot.x, y: spot.y, head: (HEAD[stage] ?? 150) * spot.size * lies };
+  }
+  return { element, show, act, sparks, gaze, blink, place };
 }
 
 const ACT_MS = 3600;
+/** How much lower it is when it lies down. */
+const LYING = 0.86;
 
 function setLook(element: HTMLElement, look: Look, place: string): void {
   const stage = STAGES.includes(look.stage) ? look.stage : "egg";
@@ -134,9 +145,6 @@ function setLook(element: HTMLElement, look: Look, place: string): void {
   });
   // properties, not a style attribute: the page's policy forbids those
   element.style.setProperty("--hue", String(look.hue));
-  const { spot } = PLACES[place] as Place;
-  element.style.setProperty("--head-x", String(spot.x));
-  element.style.setProperty("--head-y", String(640 - spot.y + (HEAD[stage] ?? 150) * spot.size * (look.asleep && stage !== "egg" ? 0.86 : 1)));
 }
 
 function stillOf(name: string, place: Place): SVGSVGElement {

@@ -1,0 +1,121 @@
+/* From a turn and its receipt to what the mind view tells: what was asked, what it could notice, what it nearly did. */
+
+import type { Choice, Json, JsonObject, MindTurn } from "../contract.ts";
+import { nameOf, say } from "./strings.ts";
+
+export interface Option {
+  label: string;
+  ppm: number;
+  /** Of the largest share, for the length of its bar. */
+  bar: number;
+}
+
+export interface ChoiceTold {
+  step: number;
+  options: Option[];
+  /** What the options not shown weighed together. */
+  restPpm: number;
+}
+
+export interface MindTold {
+  kind: string;
+  /** The sentences that told it who and where it is. */
+  told: string[];
+  lines: { mine: boolean; text: string }[];
+  possible: string[];
+  lookups: { asked: string; answer: string }[];
+  looked: { asked: string; answer: string }[];
+  facts: { seed: string; brainId: string; promptTokens: number; outputTokens: number; millis: number; stop: string; nearTies: number };
+}
+
+/** Options shown of one choice: what it nearly chose, not the whole list. */
+export const OPTIONS_MAX = 6;
+
+export function mindOf(turn: MindTurn, name: string): MindTold {
+  const { receipt } = turn;
+  const request = objectOf(receipt.request);
+  const answers = objectOf(request.answers);
+  const used = textsOf(receipt.insertionsUsed);
+  const lookups = Object.entries(answers).map(([tag, answer]) => ({ asked: tagWords(tag), answer: textOf(answer) }));
+  return {
+    kind: turn.kind ?? "reactive",
+    told: textOf(request.header).split("\n").filter(Boolean),
+    lines: textsOf(request.lines).map((line) => lineOf(line, name)),
+    possible: textsOf(request.tags).filter((tag) => !(tag in answers)).map(tagWords),
+    lookups,
+    looked: used.map((tag) => ({ asked: tagWords(tag), answer: textOf(answers[tag]) })),
+    facts: factsOf(receipt, request),
+  };
+}
+
+function factsOf(receipt: JsonObject, request: JsonObject): MindTold["facts"] {
+  return {
+    seed: String(receipt.seed ?? request.seed ?? ""),
+    brainId: textOf(receipt.brainId),
+    promptTokens: numberOf(receipt.promptTokens),
+    outputTokens: numberOf(receipt.outputTokens),
+    millis: Math.round((numberOf(receipt.prefillMicros) + numberOf(receipt.decodeMicros)) / 1000),
+    stop: textOf(receipt.stop),
+    nearTies: Array.isArray(receipt.nearTies) ? receipt.nearTies.length : 0,
+  };
+}
+
+/** `Owner: hi` and `Pip: hm` as they stand in a prompt; a line in parentheses is a happening. */
+function lineOf(line: string, name: string): { mine: boolean; text: string } {
+  const mine = line.startsWith("Owner:");
+  const own = `${name}:`;
+  return { mine, text: (mine ? line.slice(6) : line.startsWith(own) ? line.slice(own.length) : line).trim() };
+}
+
+/** Each choice with its likeliest options. A key is a tag, or what several tags have in common: then it is told by them. */
+export function choicesOf(choices: readonly Choice[], tags: readonly string[]): ChoiceTold[] {
+  return choices.map(({ step, sharesPpm }) => {
+    const sorted = Object.entries(sharesPpm).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+    const shown = sorted.slice(0, OPTIONS_MAX);
+    const most = shown[0]?.[1] ?? 1;
+    const options = shown.map(([key, ppm]) => ({ label: optionWords(key, tags), ppm, bar: most > 0 ? ppm / most : 0 }));
+    return { step, options, restPpm: sorted.slice(OPTIONS_MAX).reduce((sum, [, ppm]) => sum + ppm, 0) };
+  });
+}
+
+/** Tags named of an unfinished one before it is cut short. */
+const NAMED_MAX = 3;
+
+function optionWords(key: string, tags: readonly string[]): string {
+  if (key.endsWith("]")) return tagWords(key);
+  const meant = tags.filter((tag) => tag.startsWith(key)).map(tagWords);
+  if (meant.length === 0) return key;
+  const named = meant.slice(0, NAMED_MAX).join(say("mind.or"));
+  return meant.length > NAMED_MAX ? say("mind.or.more", { named, count: meant.length - NAMED_MAX }) : named;
+}
+
+/** `[go pond]` in words of an owner. */
+export function tagWords(tag: string): string {
+  const inside = tag.replace(/^\[|\]$/g, "");
+  if (inside.startsWith("remember")) return say("tag.remember");
+  if (inside.startsWith("recall")) return say("tag.recall", { topic: inside.slice("recall ".length) });
+  if (inside.startsWith("go ")) return say("tag.go", { place: nameOf("place", inside.slice(3)) });
+  return nameOf("tag", inside);
+}
+
+/** A share in hundredths; a small one is not nothing. */
+export function shareWords(ppm: number): string {
+  if (ppm > 0 && ppm < 10_000) return say("mind.share.tiny");
+  return say("mind.share", { percent: Math.round(ppm / 10_000) });
+}
+
+function objectOf(value: Json | undefined): JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+}
+
+function textsOf(value: Json | undefined): string[] {
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
+function numberOf(value: Json | undefined): number {
+  return typeof value === "number" ? value : 0;
+}

@@ -1,0 +1,19 @@
+/* What the room is given: the household behind it, and the means of the page. */
+
+import type { Brain, Household, SiteFacts } from "../contract.ts";
+import type { Announce } from "./announce.ts";
+import type { PreferenceStore } from "./kept.ts";
+import type { Loading } from "./loading.ts";
+import type { Sounds } from "./sound.ts";
+
+export interface RoomParts {
+  household: Household;
+  brain: () => Promise<Brain>;
+  site: SiteFacts;
+  preferences: PreferenceStore;
+  sounds: Sounds;
+  loading: Loading;
+  announce: Announce;
+  /** Hands a file to the owner. */
+  download(fileName: string, text: string): void;
+}
