@@ -26,6 +26,10 @@ BRAIN_ID = succession_of(shipped_brain_dir())[0]
 HOST_WORDS = app_home.HOST_WORDS
 PAGE_WORDS = "the page heard you."
 
+ASK = """([name, args, limitMs]) => Promise.race([
+  tests.ask(name, ...args),
+  new Promise((_, reject) => setTimeout(() => reject(new Error(`no end to ${name}`)), limitMs)),
+])"""
 READ_RECORDS = """async () => {
   const database = await new Promise((resolve, reject) => {
     const asked = indexedDB.open("subtokenling");
@@ -60,6 +64,8 @@ class Household:
         self.errors: list[str] = []
         self.context = browser.new_context()
         self.context.set_default_timeout(WITHIN_S * 1000)
+        # a page that a test makes up has no address: Chromium takes it for one of the outside
+        self.context.grant_permissions(["local-network-access"])
         self.context.expose_function("callEngine", bridge.call)
         self.context.route(f"**{PAGE}", self._serve)
         self.page = self.open()
@@ -92,7 +98,7 @@ class Household:
 
     def ask(self, name: str, *args, page=None):
         """The value of a method of the household; a refusal raises `Refused`."""
-        answer = (page or self.page).evaluate("([name, args]) => tests.ask(name, ...args)", [name, list(args)])
+        answer = (page or self.page).evaluate(ASK, [name, list(args), WITHIN_S * 1000])
         if refused := answer.get("refused"):
             raise Refused(refused["code"], refused["fields"])
         return answer.get("ok")
