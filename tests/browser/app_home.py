@@ -11,6 +11,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import trio
 
 from tokenling import engine
@@ -19,8 +20,8 @@ from tokenling.cli.brain_loader import load_brain
 from tokenling.cli.hosting import WEB_ROOT, run_plan
 from tokenling.cli.preview import preview_settings
 from tokenling.engine.request import GenerationRequest, Reply
-from tokenling.host.ports import Generated
 from tokenling.host.plan import HostBrain, HostPlan
+from tokenling.host.ports import Generated
 
 THINKING_S = 0.3
 HOST_WORDS = "the host heard you."
@@ -69,7 +70,7 @@ def main() -> None:
 
 
 def announce(address, _brain) -> None:
-    print(f"http://{address}", flush=True)
+    click.echo(f"http://{address}")
 
 
 if __name__ == "__main__":

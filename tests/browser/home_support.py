@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import time
 import uuid
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 
 import app_home
@@ -52,7 +52,15 @@ READ_RECORDS = """async () => {
 @cache
 def harness() -> str:
     """The page's script, bundled from the product's sources."""
-    command = ["npx", "esbuild", "tests/home/harness.ts", "--bundle", "--format=esm", "--target=es2022", "--log-level=warning"]
+    command = [
+        "npx",
+        "esbuild",
+        "tests/home/harness.ts",
+        "--bundle",
+        "--format=esm",
+        "--target=es2022",
+        "--log-level=warning",
+    ]
     return subprocess.run(command, cwd=WEB, check=True, capture_output=True, text=True).stdout
 
 
@@ -72,7 +80,10 @@ class Household:
 
     def _serve(self, route) -> None:
         script = harness().replace("</script", "<\\/script")
-        route.fulfill(content_type="text/html", body=f'<!doctype html><meta charset="utf-8"><script type="module">{script}</script>')
+        route.fulfill(
+            content_type="text/html",
+            body=f'<!doctype html><meta charset="utf-8"><script type="module">{script}</script>',
+        )
 
     def open(self, brain_id: str = BRAIN_ID):
         """A new tab with the household open."""
@@ -206,10 +217,8 @@ class Household:
 
 def reach(route) -> None:
     """Let the host have the request and keep its answer. One that dies over it has lost both."""
-    try:
+    with suppress(sync_api.Error):
         route.fetch()
-    except sync_api.Error:
-        pass
 
 
 class Refused(Exception):  # noqa: N818 - a refusal, not a fault

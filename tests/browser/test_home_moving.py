@@ -182,3 +182,16 @@ def test_receipts_of_local_turns_are_kept_and_name_their_lines(house, host):
     assert [turn["turnId"] for turn in turns][::-1][-len(lines) :] == lines
     house.reload()
     assert house.page.evaluate("pet => tests.turns(pet)", pet) == turns
+
+
+def test_a_pet_whose_brain_this_page_does_not_have_stays_at_its_host(house, host):
+    pet = house.hosted(host, "hello")
+    assert house.ask("previewMoveHere", pet)["warnings"] == []
+    house.page.close()
+    house.open("another-brain-9")
+    house.until(lambda: house.pet(pet)["link"] == "live")
+    assert {"code": "other_brain", "forbids": True} in house.ask("previewMoveHere", pet)["warnings"]
+    with pytest.raises(Refused, match="other_brain"):
+        house.ask("moveHere", pet)
+    assert pets_of(host) == ["active"]
+    assert house.entry(pet)["intent"] is None

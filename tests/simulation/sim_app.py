@@ -19,8 +19,6 @@ from sim_values import Answer, Request, with_mark
 
 WEB = Path(__file__).parents[2] / "tokenling" / "web"
 SERVER = "tests/home/decisions_server.ts"
-DELIVERED_STATUSES = {200, 201, 204}
-
 Row = dict[str, Any]
 
 
@@ -299,7 +297,7 @@ class AppPage(Browser):
         if self.disk.pet_id == request.pet_id:
             self._decide("rekey", chosen=True, key=request.key)
             self.poll()
-        elif self.disk.mode == "empty" or self.disk.mode == "remote":
+        elif self.disk.mode in {"empty", "remote"}:
             view = {"atMs": 0, "epoch": answer.epoch, "revision": answer.revision, "save": wire_save(answer.save)}
             given = {"view": view, "card": {"id": request.pet_id, "key": request.key}}
             self._decide("join", chosen=True, life=card.life, **given)
@@ -323,6 +321,8 @@ class AppPage(Browser):
         )
         self._explicit = self._explicit or len(self.row["stops"]) > stops  # a quarantined copy is stopped
         kind = then["kind"]
+        if request.kind == "park":
+            self.elsewhere = kind == "problem" and then["code"] == "other_device"
         if kind == "question":
             self._ask(then["question"], "")
         elif kind == "ask":
@@ -331,8 +331,6 @@ class AppPage(Browser):
             self._send_intent()
         elif kind == "gone":
             self.cut_off = True
-        elif kind == "problem":
-            self.elsewhere = self.elsewhere or then["code"] == "other_device"
         elif request.kind == "activate" and answer.status == 200:
             self.status = "active"
 
