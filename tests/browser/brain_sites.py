@@ -64,6 +64,7 @@ class BrainSites:
                 "--bundle",
                 "--format=esm",
                 "--target=es2022",
+                "--conditions=onnxruntime-web-use-extern-wasm,module",
             ]
             subprocess.run([*command, f"--outfile={self.work / script}", "--log-level=error"], cwd=WEB, check=True)
         index = (self.built / "index.html").read_text()
