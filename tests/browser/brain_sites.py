@@ -37,7 +37,8 @@ class BrainSites:
         self.built = built
         self.work = work
         self.brains: dict[str, SiteBrain] = {}
-        self.spoilt: dict[str, bytes] = {}
+        self.spoilt: dict[str, bytes | None] = {}
+        """What is answered instead, by path; None: nothing is there."""
         self._bundle()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, self))
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)

@@ -311,3 +311,12 @@ def test_a_reply_of_thirty_tokens_comes_within_three_seconds(bench) -> None:
     told = min((bench.call("raw", job) for _ in range(2)), key=lambda run: run["prefillMs"] + run["decodeMs"])
     log.info("%d tokens in %d ms, then %d in %d ms", REPLY_PROMPT, told["prefillMs"], REPLY_TOKENS, told["decodeMs"])
     assert told["prefillMs"] + told["decodeMs"] <= REPLY_MS_MAX
+
+
+def test_turns_leave_no_memory_behind_whether_they_end_or_are_stopped(bench) -> None:
+    """What WebAssembly holds after the longest prompt stays what it holds after many."""
+    job = {"kind": "memory", "promptIds": [7] * 600, "count": 4, "rounds": 16}
+    held = bench.call("raw", job)
+    log.info("WebAssembly holds %.0f MiB", held[-1] / 2**20)
+    assert held[0] > 0
+    assert set(held[4:]) == {held[4]}

@@ -1,5 +1,7 @@
 /* A tokenizer's tokens sorted by what they mean to tags; made once a brain. */
 
+import { type Owed, utf8Owed } from "./text_stream.ts";
+
 /** `bytesOf[id]` is what an id writes: no byte for a special token, null for an id that no token has. */
 export type TokenTable = readonly (Uint8Array | null)[];
 
@@ -81,11 +83,19 @@ function keyOf(data: Uint8Array): string {
 
 /** How many code points bytes hold that may stand whole in a tag's free text; 0 when they may not. */
 function plainPoints(data: Uint8Array): number {
-  if (data.some((byte) => FORBIDDEN.has(byte))) return 0;
-  try {
-    // ignoreBOM: a token may be U+FEFF, which the decoder would swallow
-    return Array.from(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data)).length;
-  } catch {
-    return 0;
+  let points = 0;
+  let owed: Owed | null = null;
+  for (const byte of data) {
+    if (owed !== null) {
+      if (byte < owed.low || byte > owed.high) return 0;
+      owed = owed.count > 1 ? { count: owed.count - 1, low: 0x80, high: 0xbf } : null;
+      continue;
+    }
+    if (FORBIDDEN.has(byte)) return 0;
+    points += 1;
+    if (byte < 0x80) continue;
+    owed = utf8Owed(byte);
+    if (owed === null) return 0;
   }
+  return owed === null ? points : 0;
 }

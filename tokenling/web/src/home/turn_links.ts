@@ -15,7 +15,7 @@ export function localTurns(kept: KeptTurn[]): MindTurn[] {
 /** `receipts` oldest first, as the host gives them; the turns come newest first. */
 export async function hostTurns(receipts: OwnerReceipt[], save: JsonObject): Promise<MindTurn[]> {
   const named = await turnsBySeed(save);
-  return receipts.reverse().map((receipt) => {
+  return receipts.toReversed().map((receipt) => {
     const turn = named.get(Number(receipt.seed));
     return { turnId: turn?.id ?? null, kind: turn?.kind ?? null, atMs: turn?.atMs ?? null, receipt, choices: null };
   });

@@ -18,15 +18,19 @@ async function told<Value>(work: () => Promise<Value>): Promise<{ ok: Value } | 
   }
 }
 
-const site = await openSite(document.baseURI);
+let site = await openSite(document.baseURI);
 const progress: { loaded: number; total: number }[] = [];
 let brain: Awaited<ReturnType<typeof openBrain>> | null = null;
 let rawWorker: Worker | null = null;
 
 const bench = {
   progress,
-  open: () =>
+  /** The brain of this site, or of another one on this server. */
+  open: (name?: string) =>
     told(async () => {
+      if (name !== undefined) site = await openSite(new URL(`/${name}/`, document.baseURI).href);
+      rawWorker?.terminate();
+      rawWorker = null;
       brain = await openBrain(site, ({ loaded, total }) => progress.push({ loaded, total }));
       return brain.info;
     }),
