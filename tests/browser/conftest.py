@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from app_support import ROOT, AppHome, Visitor
+from home_support import Household
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu"]
@@ -61,3 +62,24 @@ def visit(browser, shared_host):
     for visitor in visitors:
         visitor.close()
     assert [error for visitor in visitors for error in visitor.errors] == []
+
+
+@pytest.fixture
+def device(browser, host):
+    """`device()` is a browser with a household of its own, on an empty page that the test's host serves."""
+    opened = []
+
+    def come() -> Household:
+        opened.append(Household(browser, host.origin))
+        return opened[-1]
+
+    yield come
+    for one in opened:
+        one.close()
+    assert [error for one in opened for error in one.errors] == []
+
+
+@pytest.fixture
+def house(device):
+    """One such browser."""
+    return device()
