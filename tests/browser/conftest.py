@@ -6,8 +6,8 @@ import sys
 
 import pytest
 from app_support import ROOT, AppHome, Visitor
-from room_gallery import Gallery
 from home_support import Household
+from room_gallery import Gallery
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu"]

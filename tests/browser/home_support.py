@@ -48,15 +48,7 @@ READ_RECORDS = """async () => {
 @cache
 def harness() -> str:
     """The page's script, bundled from the product's sources."""
-    command = [
-        "npx",
-        "esbuild",
-        "tests/home/harness.ts",
-        "--bundle",
-        "--format=esm",
-        "--target=es2022",
-        "--log-level=warning",
-    ]
+    command = ["npx", "esbuild", "tests/home/harness.ts", "--bundle", "--format=esm", "--target=es2022", "--log-level=warning"]
     return subprocess.run(command, cwd=WEB, check=True, capture_output=True, text=True).stdout
 
 
@@ -74,10 +66,7 @@ class Household:
 
     def _serve(self, route) -> None:
         script = harness().replace("</script", "<\\/script")
-        route.fulfill(
-            content_type="text/html",
-            body=f'<!doctype html><meta charset="utf-8"><script type="module">{script}</script>',
-        )
+        route.fulfill(content_type="text/html", body=f'<!doctype html><meta charset="utf-8"><script type="module">{script}</script>')
 
     def open(self, brain_id: str = BRAIN_ID):
         """A new tab with the household open."""

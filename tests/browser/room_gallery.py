@@ -20,7 +20,7 @@ class _Files(http.server.SimpleHTTPRequestHandler):
         self.send_header("Content-Security-Policy", PAGE_POLICY)
         super().end_headers()
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *_: object) -> None:
         """Says nothing: the test does."""
 
 

@@ -265,7 +265,8 @@ def test_deletion_offers_the_file_first_and_wants_the_name(guest):
 def test_words_that_were_refused_go_back_into_the_input(guest):
     page = show(guest(), "day")
     page.evaluate(
-        """() => { gallery.script.send = () => Promise.reject(Object.assign(new Error(), { code: "stale_epoch", fields: {} })); }"""
+        """() => { const refusal = Object.assign(new Error(), { code: "stale_epoch", fields: {} });
+             gallery.script.send = () => Promise.reject(refusal); }"""
     )
     page.locator("#say").fill("hold on to this")
     page.locator("#say").press("Enter")

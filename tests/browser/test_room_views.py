@@ -1,4 +1,4 @@
-"""Every view of the room, by the gallery: accessible, within the screen, within the policy, and nothing becomes markup."""
+"""Every view of the room: accessible, within the screen, within the policy, and nothing that is said becomes markup."""
 
 import re
 
