@@ -7,6 +7,7 @@ import sys
 import pytest
 from app_support import ROOT, AppHome, Visitor
 from home_support import Household
+from room_gallery import Gallery
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu"]
@@ -83,3 +84,26 @@ def device(browser, host):
 def house(device):
     """One such browser."""
     return device()
+
+
+@pytest.fixture(scope="session")
+def gallery(browser, tmp_path_factory):
+    """Every view of the room by name; its household is a script."""
+    running = Gallery(tmp_path_factory.mktemp("gallery"))
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def guest(browser, gallery):
+    """`guest(**context)` makes a visitor of the gallery; at the end no page has complained."""
+    visitors = []
+
+    def come(**context) -> Visitor:
+        visitors.append(Visitor(browser, gallery.origin, **context))
+        return visitors[-1]
+
+    yield come
+    for visitor in visitors:
+        visitor.close()
+    assert [error for visitor in visitors for error in visitor.errors] == []
