@@ -18,13 +18,18 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 
 /** The bytes of each file, all fetched side by side. `onBytes` is told of each piece that arrives. Rejects with a
     `BrainProblem`: `file_unreachable` may go away by itself, `file_changed` only with another site. */
-export async function fetchFiles(files: Record<string, FileAt>, onBytes: (count: number) => void): Promise<Map<string, Bytes>> {
+export async function fetchFiles(
+  files: Record<string, FileAt>,
+  onBytes: (count: number) => void,
+): Promise<Map<string, Bytes>> {
   const total = Object.values(files).reduce((sum, file) => sum + file.bytes, 0);
   if (!(total <= BRAIN_BYTES_MAX)) {
     throw brainRefused("file_too_large", "the brain's files", `${total} bytes`, `at most ${BRAIN_BYTES_MAX}`);
   }
   const stop = new AbortController();
-  const fetched = Object.entries(files).map(async ([name, file]) => [name, await fetchFile(name, file, onBytes, stop.signal)] as const);
+  const fetched = Object.entries(files).map(
+    async ([name, file]) => [name, await fetchFile(name, file, onBytes, stop.signal)] as const,
+  );
   try {
     return new Map(await Promise.all(fetched));
   } catch (error) {
@@ -33,7 +38,12 @@ export async function fetchFiles(files: Record<string, FileAt>, onBytes: (count:
   }
 }
 
-async function fetchFile(name: string, file: FileAt, onBytes: (count: number) => void, signal: AbortSignal): Promise<Bytes> {
+async function fetchFile(
+  name: string,
+  file: FileAt,
+  onBytes: (count: number) => void,
+  signal: AbortSignal,
+): Promise<Bytes> {
   const bytes = new Uint8Array(file.bytes);
   let filled = 0;
   for await (const piece of pieces(name, file.url, signal)) {

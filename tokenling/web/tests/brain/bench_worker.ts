@@ -33,7 +33,17 @@ async function open(root: string): Promise<OpenBrain> {
 function planOf(promptIds: number[], count: number): DecodePlan {
   const sampling = { temperatureMilli: 0, topK: 0, topPMilli: 1000, seed: 0 };
   const insertions = new Map<string, number[]>();
-  return { promptIds, maxNew: count, sampling, stops: [], constraint: null, insertions, insertionsMax: 3, prefillChunk: 0, ignoreEos: true };
+  return {
+    promptIds,
+    maxNew: count,
+    sampling,
+    stops: [],
+    constraint: null,
+    insertions,
+    insertionsMax: 3,
+    prefillChunk: 0,
+    ignoreEos: true,
+  };
 }
 
 async function work(brain: OpenBrain, job: Job): Promise<unknown> {
@@ -48,7 +58,12 @@ async function work(brain: OpenBrain, job: Job): Promise<unknown> {
     for (const token of writer.tokenIds.slice(0, -1)) found.push(await steps.step([token]));
     return [performance.now() - began, found] as const;
   });
-  return { prefillMs, decodeMs, stepsMs, choosingMs: choosing(brain, { ...plan, ...PRODUCTION, constraint: job.tags }, rows) };
+  return {
+    prefillMs,
+    decodeMs,
+    stepsMs,
+    choosingMs: choosing(brain, { ...plan, ...PRODUCTION, constraint: job.tags }, rows),
+  };
 }
 
 /** How the engine asks for words. */
