@@ -38,15 +38,30 @@ export async function fetchFiles(
   }
 }
 
+/** A file that came otherwise than listed is asked for once more, past the cache, where one cut short would stay so. */
 async function fetchFile(
   name: string,
   file: FileAt,
   onBytes: (count: number) => void,
   signal: AbortSignal,
 ): Promise<Bytes> {
+  try {
+    return await fetchOnce(name, file, onBytes, { signal });
+  } catch (error) {
+    if (!(error instanceof BrainProblem) || error.code !== "file_changed") throw error;
+    return fetchOnce(name, file, () => undefined, { signal, cache: "reload" });
+  }
+}
+
+async function fetchOnce(
+  name: string,
+  file: FileAt,
+  onBytes: (count: number) => void,
+  how: RequestInit,
+): Promise<Bytes> {
   const bytes = new Uint8Array(file.bytes);
   let filled = 0;
-  for await (const piece of pieces(name, file.url, signal)) {
+  for await (const piece of pieces(name, file.url, how)) {
     if (filled + piece.length > bytes.length) throw changed(name, "more bytes", file);
     bytes.set(piece, filled);
     filled += piece.length;
@@ -58,14 +73,18 @@ async function fetchFile(
   return bytes;
 }
 
-async function* pieces(name: string, url: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+/** The body piece by piece; what is left of it when nobody asks on is not fetched. */
+async function* pieces(name: string, url: string, how: RequestInit): AsyncGenerator<Uint8Array> {
+  let reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   try {
-    const answer = await fetch(url, { signal });
+    const answer = await fetch(url, how);
     if (!answer.ok || !answer.body) throw lost("file_unreachable", name, `status ${answer.status}`, "the file");
-    const reader = answer.body.getReader();
+    reader = answer.body.getReader();
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) yield piece.value;
   } catch (error) {
     throw error instanceof BrainProblem ? error : lost("file_unreachable", name, "no answer", "the file");
+  } finally {
+    void reader?.cancel().catch(() => undefined); // of a body that failed, there is nothing to cancel
   }
 }
 

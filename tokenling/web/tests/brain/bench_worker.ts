@@ -8,6 +8,7 @@ import { openSite } from "../../src/site/site.ts";
 
 export type Job =
   | { kind: "encode"; texts: string[] }
+  | { kind: "logits"; promptIds: number[] }
   | { kind: "greedy"; promptIds: number[]; count: number }
   /** Milliseconds of a prompt, of the tokens behind it, of their steps alone, and of choosing them among `tags`. */
   | { kind: "speed"; promptIds: number[]; count: number; tags: string[] }
@@ -48,6 +49,9 @@ function planOf(promptIds: number[], count: number): DecodePlan {
 
 async function work(brain: OpenBrain, job: Job): Promise<unknown> {
   if (job.kind === "encode") return job.texts.map((text) => brain.encoder.encode(text));
+  if (job.kind === "logits") {
+    return withSteps(brain.lane, async (steps) => [...(await steps.prefill(job.promptIds, 0))]);
+  }
   const plan = planOf(job.promptIds, job.count);
   if (job.kind === "greedy") return (await decode(brain.lane, plan, UNWATCHED)).writer.tokenIds;
   if (job.kind === "memory") return memoryOver(brain, job);
