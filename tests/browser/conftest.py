@@ -6,6 +6,8 @@ import sys
 
 import pytest
 from app_support import ROOT, AppHome, Visitor
+from home_support import Household
+from room_gallery import Gallery
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu"]
@@ -55,6 +57,50 @@ def visit(browser, shared_host):
 
     def come(host=None, **context) -> Visitor:
         visitors.append(Visitor(browser, (host or shared_host).origin, **context))
+        return visitors[-1]
+
+    yield come
+    for visitor in visitors:
+        visitor.close()
+    assert [error for visitor in visitors for error in visitor.errors] == []
+
+
+@pytest.fixture
+def device(browser, host):
+    """`device()` is a browser with a household of its own, on an empty page that the test's host serves."""
+    opened = []
+
+    def come() -> Household:
+        opened.append(Household(browser, host.origin))
+        return opened[-1]
+
+    yield come
+    for one in opened:
+        one.close()
+    assert [error for one in opened for error in one.errors] == []
+
+
+@pytest.fixture
+def house(device):
+    """One such browser."""
+    return device()
+
+
+@pytest.fixture(scope="session")
+def gallery(browser, tmp_path_factory):
+    """Every view of the room by name; its household is a script."""
+    running = Gallery(tmp_path_factory.mktemp("gallery"))
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def guest(browser, gallery):
+    """`guest(**context)` makes a visitor of the gallery; at the end no page has complained."""
+    visitors = []
+
+    def come(**context) -> Visitor:
+        visitors.append(Visitor(browser, gallery.origin, **context))
         return visitors[-1]
 
     yield come

@@ -46,14 +46,13 @@ async function start(): Promise<void> {
   const facts = { brain: site.brain && { id: site.brain.id }, defaultHost: site.defaultHost ?? (site.hosted ? location.origin : null) };
   try {
     const household = await openHousehold({ engine, brain, site: facts });
-    await startRoom({ page, live, household, brain, site: facts, loading });
+    await startRoom({ page, live, household, brain, site: facts, loading, offline: keepOffline(site) });
   } catch (problem) {
     const code = problem instanceof Error && "code" in problem ? String(problem.code) : "no_storage";
     return refuse(page, code === "records_too_new" || code === "records_broken" ? `problem.${code}` : "problem.no_storage");
   }
   // the egg is being looked at: its room and its words come meanwhile, the room first
   void engine().then(() => (site.brain ? brain() : null)).catch(() => undefined);
-  keepOffline(site);
 }
 
 void start();

@@ -254,7 +254,7 @@ export class LocalLife {
     } catch (error) {
       if (signal.aborted) return null;
       if (!loaded) return { failed: "no_brain", counts: false };
-      return { failed: error instanceof Error ? error.name : "fault", counts: true };
+      return { failed: codeOf(error), counts: true };
     }
   }
 
@@ -396,6 +396,13 @@ export class LocalLife {
 /** What its own rules failed with: names and places, never values. */
 function faultOf(error: unknown): string {
   if (error instanceof HomeProblem) return `${String(error.fields.error)} ${error.code} ${String(error.fields.path)}`;
+  const { error: kind } = (error ?? {}) as { error?: unknown };
+  return typeof kind === "string" ? kind : codeOf(error);
+}
+
+function codeOf(error: unknown): string {
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (typeof code === "string") return code;
   return error instanceof Error ? error.name : "fault";
 }
 

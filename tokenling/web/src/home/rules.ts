@@ -49,7 +49,9 @@ export function isRefusal(error: unknown, name?: string): error is EngineRefusal
   return typeof kind === "string" && typeof code === "string" && (name === undefined || kind === name);
 }
 
-/** A typed refusal as the room's own error; anything else is a fault of the pet's rules and stays what it is. */
+/** A typed refusal as the room's own error, and an engine that is not there; anything else is a fault of the pet's rules
+    and stays what it is. */
 export function refusedAs(error: unknown): unknown {
+  if (error instanceof Error && error.name === "EngineUnavailable") return new HomeProblem("no_engine");
   return isRefusal(error) ? new HomeProblem(error.code, { path: error.path, error: error.error }) : error;
 }

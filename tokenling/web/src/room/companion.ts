@@ -104,6 +104,7 @@ export class Companion {
       household.subscribe(render),
       preferences.subscribe(render),
       loading.subscribe(render),
+      this.parts.offline.subscribe(render),
       () => clearInterval(timer),
       () => clearTimeout(this.#problemTimer),
       () => document.removeEventListener("visibilitychange", hidden),
@@ -243,7 +244,7 @@ export class Companion {
 
   #render(): void {
     const model = this.#model;
-    const { preferences, household, loading } = this.parts;
+    const { preferences, household, offline } = this.parts;
     this.#frame.banners.show(this.#banners(household.snapshot()));
     if (!model) return;
     const nowMs = this.#nowMs();
@@ -253,10 +254,9 @@ export class Companion {
     this.#talk.update(model, { help: this.#helped && !preferences.now.helpHidden });
     this.#diary.update(model);
     this.#life.update(model, keptSamples(this.localId), nowMs);
-    this.#house.update({ model, localId: this.localId, preferences: preferences.now, household: household.snapshot(), alertsPermission: alertsPermission(), localBrain: this.parts.site.brain?.id ?? null, nowMs });
+    this.#house.update({ model, localId: this.localId, preferences: preferences.now, household: household.snapshot(), alertsPermission: alertsPermission(), offline: offline.state(), nowMs });
     this.#frame.update(model, { sound, quiet, loading: this.#loadingText(model), catchUp: this.#catchUpPercent() });
     this.#frame.mark("talk", unread);
-    void loading;
   }
 
   #loadingText(model: Model): string | null {
@@ -286,6 +286,7 @@ export class Companion {
       play: () => void this.#play(),
       forget: () => void this.#forget(),
       alertsOffer: this.#alertsOffer(),
+      update: this.parts.offline.state() === "update_ready" ? () => this.parts.offline.update() : null,
     });
   }
 
@@ -354,7 +355,7 @@ export class Companion {
     const model = this.#model;
     if (!model) return;
     if (model.game) return this.#play();
-    if (model.offer) return this.tell(say(model.asleep ? "offer.open.asleep" : "offer.open", { name: model.name, item: offerName(model.offer) }));
+    if (model.offer) return this.parts.announce(say(model.asleep ? "offer.open.asleep" : "offer.open", { name: model.name, item: offerName(model.offer) }));
     const chosen = await chooseOffer(model.name);
     if (!chosen) return;
     const { offer, item } = chosen;

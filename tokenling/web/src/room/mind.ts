@@ -30,6 +30,9 @@ export interface MindTold {
 
 /** Options shown of one choice: what it nearly chose, not the whole list. */
 export const OPTIONS_MAX = 6;
+const WHOLE_PPM = 1_000_000;
+/** Less than this is rounding. */
+const WORDS_PPM_MIN = 2_000;
 
 export function mindOf(turn: MindTurn, name: string): MindTold {
   const { receipt } = turn;
@@ -67,15 +70,49 @@ function lineOf(line: string, name: string): { mine: boolean; text: string } {
   return { mine, text: (mine ? line.slice(6) : line.startsWith(own) ? line.slice(own.length) : line).trim() };
 }
 
-/** Each choice with its likeliest options. A key is a tag, or what several tags have in common: then it is told by them. */
+/** Each choice with its likeliest options. A tag is written in several pieces and each was a choice of its own: here they
+    are one, so a share is that of the whole action. What is left over is going on with plain words. */
 export function choicesOf(choices: readonly Choice[], tags: readonly string[]): ChoiceTold[] {
-  return choices.map(({ step, sharesPpm }) => {
-    const sorted = Object.entries(sharesPpm).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
-    const shown = sorted.slice(0, OPTIONS_MAX);
-    const most = shown[0]?.[1] ?? 1;
-    const options = shown.map(([key, ppm]) => ({ label: optionWords(key, tags), ppm, bar: most > 0 ? ppm / most : 0 }));
-    return { step, options, restPpm: sorted.slice(OPTIONS_MAX).reduce((sum, [, ppm]) => sum + ppm, 0) };
+  return joined(choices).map(({ step, shares }) => {
+    const total = [...shares.values()].reduce((sum, ppm) => sum + ppm, 0);
+    const all = [...shares].map(([key, ppm]) => ({ label: optionWords(key, tags), ppm }));
+    if (WHOLE_PPM - total >= WORDS_PPM_MIN) all.push({ label: say("mind.words"), ppm: WHOLE_PPM - total });
+    all.sort((a, b) => b.ppm - a.ppm || (a.label < b.label ? -1 : 1));
+    const most = all[0]?.ppm ?? 0;
+    const options = all.slice(0, OPTIONS_MAX).map((option) => ({ ...option, bar: most > 0 ? option.ppm / most : 0 }));
+    return { step, options, restPpm: all.slice(OPTIONS_MAX).reduce((sum, { ppm }) => sum + ppm, 0) };
   });
+}
+
+interface Joined {
+  step: number;
+  lastStep: number;
+  shares: Map<string, number>;
+}
+
+/** A choice at the very next step whose keys all go on from one unfinished key takes that key's place. */
+function joined(choices: readonly Choice[]): Joined[] {
+  const groups: Joined[] = [];
+  for (const { step, sharesPpm } of choices) {
+    const shares = new Map(Object.entries(sharesPpm));
+    const group = groups.at(-1);
+    const stem = group && step === group.lastStep + 1 ? stemOf(group.shares, shares) : null;
+    if (!group || stem === null) groups.push({ step, lastStep: step, shares });
+    else expand(group, stem, shares, step);
+  }
+  return groups;
+}
+
+function stemOf(shares: ReadonlyMap<string, number>, next: ReadonlyMap<string, number>): string | null {
+  const open = [...shares.keys()].filter((key) => !key.endsWith("]"));
+  return open.find((key) => next.size > 0 && [...next.keys()].every((longer) => longer.length > key.length && longer.startsWith(key))) ?? null;
+}
+
+function expand(group: Joined, stem: string, shares: ReadonlyMap<string, number>, step: number): void {
+  const weight = group.shares.get(stem) ?? 0;
+  group.shares.delete(stem);
+  for (const [key, ppm] of shares) group.shares.set(key, Math.round((weight * ppm) / WHOLE_PPM));
+  group.lastStep = step;
 }
 
 /** Tags named of an unfinished one before it is cut short. */
@@ -83,6 +120,7 @@ const NAMED_MAX = 3;
 
 function optionWords(key: string, tags: readonly string[]): string {
   if (key.endsWith("]")) return tagWords(key);
+  if (key === "[") return say("mind.any");
   const meant = tags.filter((tag) => tag.startsWith(key)).map(tagWords);
   if (meant.length === 0) return key;
   const named = meant.slice(0, NAMED_MAX).join(say("mind.or"));

@@ -23,6 +23,8 @@ export interface Situation {
   closeProblem: () => void;
   play: () => void;
   forget: () => void;
+  /** Takes the newer page that lies ready, if one does. */
+  update: (() => void) | null;
   alertsOffer: { accept: () => void; decline: () => void } | null;
 }
 
@@ -39,6 +41,7 @@ export function bannersOf(now: Situation): Banner[] {
     stuck(now),
     trouble(now),
     ...together(now),
+    now.update && { key: "update", calm: true, text: say("offline.update"), actions: [{ label: say("offline.reload"), run: now.update }] },
     alertsBanner(now),
   ].filter((banner) => banner !== null);
 }

@@ -6,6 +6,13 @@ import type { PreferenceStore } from "./kept.ts";
 import type { Loading } from "./loading.ts";
 import type { Sounds } from "./sound.ts";
 
+/** Whether the page is kept for the time without a network (`site/offline.ts`). */
+export interface Offline {
+  state(): "unsupported" | "fetching" | "ready" | "update_ready" | "failed";
+  subscribe(listener: () => void): () => void;
+  update(): void;
+}
+
 export interface RoomParts {
   household: Household;
   brain: () => Promise<Brain>;
@@ -14,6 +21,7 @@ export interface RoomParts {
   sounds: Sounds;
   loading: Loading;
   announce: Announce;
+  offline: Offline;
   /** Hands a file to the owner. */
   download(fileName: string, text: string): void;
 }

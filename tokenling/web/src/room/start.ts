@@ -7,6 +7,7 @@ import { html, put } from "./dom.ts";
 import { download } from "./files.ts";
 import { PreferenceStore, type Preferences } from "./kept.ts";
 import type { Loading } from "./loading.ts";
+import type { Offline } from "./parts.ts";
 import { Sounds } from "./sound.ts";
 import { say } from "./strings.ts";
 
@@ -17,16 +18,17 @@ export interface StartParts {
   brain: () => Promise<Brain>;
   site: SiteFacts;
   loading: Loading;
+  offline: Offline;
 }
 
-export async function startRoom({ page, live, household, brain, site, loading }: StartParts): Promise<App> {
+export async function startRoom({ page, live, household, brain, site, loading, offline }: StartParts): Promise<App> {
   const preferences = new PreferenceStore();
   const sounds = new Sounds();
   const less = matchMedia("(prefers-reduced-motion: reduce)");
   const apply = () => applyPreferences(preferences.now, less.matches, sounds);
   less.addEventListener("change", apply);
   preferences.subscribe(apply);
-  const app = new App(page, { household, brain, site, preferences, sounds, loading, announce: makeAnnouncer(live), download });
+  const app = new App(page, { household, brain, site, preferences, sounds, loading, offline, announce: makeAnnouncer(live), download });
   await app.start();
   return app;
 }

@@ -19,7 +19,7 @@ const SIZES: Record<"hatchling" | "child" | "adult", Size> = {
 };
 export const STAGES: readonly string[] = ["egg", "hatchling", "child", "adult"];
 /** How high the head of each stage is, with its sprout; words hang above it. */
-export const HEAD: Record<string, number> = { egg: 168, hatchling: 172, child: 218, adult: 282 };
+export const HEAD: Record<string, number> = { egg: 148, hatchling: 158, child: 198, adult: 252 };
 
 /** How a sprout grows, by the pet's first trait; leaves the rest to the pair of leaves. */
 const SPROUT_OF_TRAIT: Record<string, string> = {

@@ -15,12 +15,12 @@ export interface Place {
 }
 
 export const PLACES: Record<string, Place> = {
-  nest: { spot: { x: 318, y: 538, size: 1 }, vista: { x: -92, y: 92, size: 0.64 }, back: nest, front: nestFront },
-  window: { spot: { x: 322, y: 432, size: 0.84 }, vista: { x: -20, y: -6, size: 1 }, back: windowSeat, front: () => null },
-  hearth: { spot: { x: 248, y: 556, size: 1 }, vista: { x: -48, y: 118, size: 0.46 }, back: hearth, front: () => null },
-  garden: { spot: { x: 320, y: 560, size: 1 }, vista: { x: 0, y: -36, size: 1 }, back: garden, front: gardenFront },
-  pond: { spot: { x: 236, y: 520, size: 0.88 }, vista: { x: 0, y: -56, size: 1 }, back: pond, front: pondFront },
-  attic: { spot: { x: 330, y: 560, size: 0.96 }, vista: { x: 6, y: 96, size: 0.56 }, back: attic, front: () => null },
+  nest: { spot: { x: 318, y: 540, size: 1.14 }, vista: { x: -92, y: 116, size: 0.64 }, back: nest, front: nestFront },
+  window: { spot: { x: 322, y: 432, size: 0.94 }, vista: { x: -20, y: -6, size: 1 }, back: windowSeat, front: () => null },
+  hearth: { spot: { x: 248, y: 560, size: 1.12 }, vista: { x: -48, y: 118, size: 0.46 }, back: hearth, front: () => null },
+  garden: { spot: { x: 320, y: 566, size: 1.14 }, vista: { x: 0, y: -36, size: 1 }, back: garden, front: gardenFront },
+  pond: { spot: { x: 236, y: 522, size: 0.98 }, vista: { x: 0, y: -56, size: 1 }, back: pond, front: pondFront },
+  attic: { spot: { x: 330, y: 566, size: 1.1 }, vista: { x: 6, y: 96, size: 0.56 }, back: attic, front: () => null },
 };
 export const PLACE_OF_NOBODY = "nest";
 export const OUTDOORS = new Set(["garden", "pond"]);
@@ -125,18 +125,18 @@ function shelf(y: number): SVGElement {
 }
 
 function nest(): SVGSVGElement {
-  const hole = "M78 342 V196 C78 88 238 88 238 196 V342 Z";
+  const hole = "M78 366 V220 C78 112 238 112 238 220 V366 Z";
   return layer(
     "nest",
     "back",
     ...shell("nest", hole),
-    svg("path", { class: "frame", "fill-rule": "evenodd", d: "M62 358 V194 C62 66 254 66 254 194 V358 Z M80 342 V196 C80 90 236 90 236 196 V342 Z" }),
-    path("frame-bar", "M158 112 V344 M78 232 H238"),
-    path("frame-shade", "M236 196 V342 H80 V336 H229 V196 C229 150 214 128 190 118 C220 126 236 152 236 196 Z"),
-    block("sill", 46, 352, 224, 16, 6),
-    block("sill-shade", 52, 366, 212, 6, 3),
-    pottedSprout(98, 352),
-    jar(218, 352),
+    svg("path", { class: "frame", "fill-rule": "evenodd", d: "M62 382 V218 C62 90 254 90 254 218 V382 Z M80 366 V220 C80 114 236 114 236 220 V366 Z" }),
+    path("frame-bar", "M158 136 V368 M78 256 H238"),
+    path("frame-shade", "M236 220 V366 H80 V360 H229 V220 C229 174 214 152 190 142 C220 150 236 176 236 220 Z"),
+    block("sill", 46, 376, 224, 16, 6),
+    block("sill-shade", 52, 390, 212, 6, 3),
+    pottedSprout(98, 376),
+    jar(218, 376),
     shelf(258),
     shelf(352),
     svg("g", { class: "kept", transform: "translate(0 0)" }),

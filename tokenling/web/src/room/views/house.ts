@@ -43,7 +43,7 @@ export interface HouseState {
   household: HouseholdSnapshot;
   /** Whether notifications can be had at all, and what the browser said. */
   alertsPermission: string;
-  localBrain: string | null;
+  offline: string;
   nowMs: number;
 }
 
@@ -153,17 +153,18 @@ function alertsPart({ preferences, alertsPermission, model }: HouseState, act: H
 
 // --- where it lives ------------------------------------------------------------------------------------------------
 
-function homePart({ model, localBrain, household, localId }: HouseState, act: HouseActions): ReturnType<Part> {
+function homePart({ model, offline, household, localId }: HouseState, act: HouseActions): ReturnType<Part> {
   const { name, kind, host, link, status } = model;
   const stops = household.stops.filter((stop) => stop.localId === localId && !stop.asks);
   const where = hostName(host);
   const moving = link === "moving";
   return {
-    of: [name, kind, host, link, status, localBrain, stops.map((stop) => stop.stopId), household.persisted],
+    of: [name, kind, host, link, status, offline, stops.map((stop) => stop.stopId), household.persisted],
     make: () => [
       html("h2", {}, say("house.home")),
       html("p", { class: "where-now" }, icon(kind === "local" ? "house" : "move"), html("strong", {}, kind === "local" ? say("home.local", { name }) : say("home.remote", { name, host: where }))),
       html("p", { class: "small" }, say(kind === "local" ? "home.local.text" : "home.remote.text", { name, host: where })),
+      offline === "ready" || offline === "update_ready" ? html("p", { class: "small kept" }, icon("check"), say("offline.ready")) : null,
       kind === "local" ? persistence(household.persisted, act) : null,
       html("div", { class: "row" }, ...homeButtons(kind, link, status, moving, act, name)),
       ...stops.map((stop) => html("p", { class: "small soft" }, say("home.stop", { host: hostName(stop.host), name: stop.name }))),

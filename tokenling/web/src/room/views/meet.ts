@@ -75,7 +75,7 @@ export function makeMeet(act: MeetActions, { hue }: { hue: number }): MeetView {
 
   function update(now: Load): void {
     const parts = [part("engine", now.engine), part("brain", now.brain)] as const;
-    render([percentOf(now.engine), percentOf(now.brain), now.engine.failed, now.brain.failed], () => [...parts, now.engine.ready && now.brain.ready ? html("p", { class: "small soft" }, say("meet.offline")) : null]);
+    render([percentOf(now.engine), percentOf(now.brain), now.engine.failed, now.brain.failed], () => [...parts]);
   }
   return { element, room, ask, waiting, update, focus: () => body.querySelector("input")?.focus({ preventScroll: true }) };
 }

@@ -106,9 +106,15 @@ function verdictParts(verdict: Verdict): Child[] {
   const reason = verdict.verdict === "not_provable_here" ? say(`mind.reason.${verdict.reason ?? "other"}`, {}, say("mind.reason.other")) : null;
   return [
     html("p", { class: `told ${verdict.verdict}`, "data-verdict": verdict.verdict }, icon(VERDICT_ICON[verdict.verdict]), html("strong", {}, say(`mind.verdict.${verdict.verdict}`))),
-    html("p", {}, say(`mind.verdict.${verdict.verdict}.text`, { step: (verdict.step ?? 0) + 1 })),
+    html("p", {}, verdictText(verdict)),
     reason ? html("p", { class: "small soft" }, reason) : null,
   ];
+}
+
+/** A receipt may differ at a piece of the answer, or in what it claims of the whole. */
+function verdictText({ verdict, reason, step }: Verdict): string {
+  if (verdict === "different" && step === null) return say("mind.verdict.different.whole", { reason: reason ?? "" });
+  return say(`mind.verdict.${verdict}.text`, { step: (step ?? 0) + 1 });
 }
 
 function facts({ seed, brainId, promptTokens, outputTokens, millis, stop, nearTies }: ReturnType<typeof mindOf>["facts"]): HTMLElement {

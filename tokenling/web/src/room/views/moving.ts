@@ -31,6 +31,18 @@ export async function moveToHost(parts: MovingParts): Promise<void> {
   await sheet.closed;
 }
 
+/** A move that stands still for the want of a code goes on from here. */
+async function enterCode(parts: MovingParts, origin: string, problem: string): Promise<void> {
+  const sheet = openSheet(say("move.heading", { name: parts.name }));
+  sheet.show(html("p", { "aria-busy": "true" }, say("move.asking")));
+  try {
+    showPreview(sheet, parts, origin, await parts.household.previewMove(parts.localId, origin), { problem, code: true });
+  } catch (failed) {
+    sheet.show(alertOf(problemText(failed)));
+  }
+  await sheet.closed;
+}
+
 function askAddress(sheet: Sheet, parts: MovingParts, address: string, problem: string | null = null): void {
   const { name } = parts;
   const input = html("input", { id: "host-address", type: "url", inputmode: "url", autocomplete: "url", placeholder: "https://", value: address, required: true });
@@ -122,8 +134,10 @@ function showSteps(sheet: Sheet, parts: MovingParts, steps: readonly string[], t
   const list = html("ol", { class: "steps" });
   const problem = html("div", { role: "status" });
   sheet.show(html("p", {}, text), list, problem, html("p", { class: "small soft" }, say("move.close.safe")));
+  let begun = false;
   return parts.home.subscribe(({ move }) => {
-    const at = move ? Math.max(0, steps.indexOf(move.step)) : steps.length;
+    begun ||= move !== null;
+    const at = move ? Math.max(0, steps.indexOf(move.step)) : begun ? steps.length : 0;
     put(list, ...steps.map((step, index) => html("li", { class: index < at ? "done" : index === at ? "now" : "", "aria-current": index === at ? "step" : null }, say(`step.${step}`))));
     put(problem, move?.problem ? html("p", { class: "notice" }, moveProblem(move)) : null, move?.problem?.lost ? html("button", { type: "button", onclick: () => parts.home.retry() }, say("move.retry")) : null);
   });
@@ -212,6 +226,10 @@ export function moveBanner(snapshot: HomeSnapshot, name: string, parts: () => Mo
   const text = move.problem ? moveProblem(move) : say(`move.now.${move.to}`, { name });
   const actions: Action[] = [];
   if (move.problem?.lost) actions.push({ label: say("move.retry"), run: () => home.retry() });
+  if (move.problem && CODE_PROBLEMS.has(move.problem.code) && snapshot.host) {
+    const { host } = snapshot;
+    actions.push({ label: say("move.entercode"), run: () => void enterCode(parts(), host, text).catch(tell) });
+  }
   if (move.problem?.code === "other_device") actions.push({ label: say("move.takeover"), run: () => void takeOver(parts()).catch(tell) });
   if (move.problem && move.abandonable) actions.push({ label: say("move.giveup"), run: () => void household.abandonMove(localId).catch(tell) });
   else if (move.problem && move.step === "activate") actions.push({ label: say("home.recover", { name }), run: () => void recover(parts()).catch(tell) });
