@@ -17,7 +17,8 @@ from importlib.resources import files
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-WEB = ROOT / "tokenling" / "web"
+PACKAGE = ROOT / "tokenling"
+WEB = PACKAGE / "web"
 BUILT = WEB / "built"
 STAMP = ".sources"
 """Beside the built files: the digest of what they were built from."""
@@ -32,9 +33,8 @@ class BuildFailed(Exception):
     """Raised when the app cannot be built; the message says what to do."""
 
 
-def engine_sources() -> Iterator[tuple[str, Path]]:
-    """Name in the archive and file, in the archive's order."""
-    package = ROOT / "tokenling"
+def engine_sources(package: Path = PACKAGE) -> Iterator[tuple[str, Path]]:
+    """Name in the archive and file, in the archive's order: paths as in a site-packages."""
     yield "tokenling/__init__.py", package / "__init__.py"
     for source in sorted((package / "engine").glob("*.py")):
         yield f"tokenling/engine/{source.name}", source
@@ -44,10 +44,10 @@ def engine_sources() -> Iterator[tuple[str, Path]]:
             yield f"tzdata/{data.relative_to(zones).as_posix()}", data
 
 
-def write_archive(path: Path) -> None:
-    """The engine and the pinned zone data as one zip: stored, for it is compressed as a whole on its way."""
+def write_archive(path: Path, package: Path = PACKAGE) -> None:
+    """The engine of a package and the pinned zone data as one zip: stored, for it is compressed whole on its way."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as packed:
-        for name, source in engine_sources():
+        for name, source in engine_sources(package):
             packed.writestr(zipfile.ZipInfo(name, ARCHIVE_TIME), source.read_bytes())
 
 

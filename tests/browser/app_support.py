@@ -23,10 +23,12 @@ DESKTOP = {"width": 1280, "height": 900}
 class AppHome:
     """The preview with the built app; it can be killed and started again at the same address."""
 
-    def __init__(self, state: Path, *, real: bool = False) -> None:
+    def __init__(self, state: Path, *, real: bool = False, allow: str | None = None, enrol: str | None = None) -> None:
         self.state = state
         self.port = 0
-        self._real = real
+        self._options = ["--real"] * real
+        self._options += ["--allow", allow] if allow else []
+        self._options += ["--enrol", enrol] if enrol else []
         self.start()
 
     @property
@@ -34,8 +36,7 @@ class AppHome:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        real = ["--real"] if self._real else []
-        command = [sys.executable, str(SCRIPT), "--port", str(self.port), "--state", str(self.state), *real]
+        command = [sys.executable, str(SCRIPT), "--port", str(self.port), "--state", str(self.state), *self._options]
         environ = {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(ROOT)}
         self.process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE)
         watchdog = threading.Timer(START_S_MAX, self.process.kill)

@@ -39,6 +39,8 @@ class BrainSites:
         self.brains: dict[str, SiteBrain] = {}
         self.spoilt: dict[str, bytes | None] = {}
         """What is answered instead, by path; None: nothing is there."""
+        self.spoilt_once: dict[str, bytes] = {}
+        """The same, for the next request only."""
         self._bundle()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, self))
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
@@ -64,6 +66,7 @@ class BrainSites:
                 "--bundle",
                 "--format=esm",
                 "--target=es2022",
+                "--conditions=onnxruntime-web-use-extern-wasm,module",
             ]
             subprocess.run([*command, f"--outfile={self.work / script}", "--log-level=error"], cwd=WEB, check=True)
         index = (self.built / "index.html").read_text()
@@ -77,6 +80,8 @@ class BrainSites:
         inner, brain = "/".join(rest), self.brains.get(name)
         if brain is None or ".." in rest:
             return None
+        if path in self.spoilt_once:
+            return self.spoilt_once.pop(path)
         if path in self.spoilt:
             return self.spoilt[path]
         if inner == "app/site.json":

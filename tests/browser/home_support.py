@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import time
 import uuid
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 
 import app_home
@@ -26,6 +26,10 @@ BRAIN_ID = succession_of(shipped_brain_dir())[0]
 HOST_WORDS = app_home.HOST_WORDS
 PAGE_WORDS = "the page heard you."
 
+ASK = """([name, args, limitMs]) => Promise.race([
+  tests.ask(name, ...args),
+  new Promise((_, reject) => setTimeout(() => reject(new Error(`no end to ${name}`)), limitMs)),
+])"""
 READ_RECORDS = """async () => {
   const database = await new Promise((resolve, reject) => {
     const asked = indexedDB.open("subtokenling");
@@ -48,7 +52,15 @@ READ_RECORDS = """async () => {
 @cache
 def harness() -> str:
     """The page's script, bundled from the product's sources."""
-    command = ["npx", "esbuild", "tests/home/harness.ts", "--bundle", "--format=esm", "--target=es2022", "--log-level=warning"]
+    command = [
+        "npx",
+        "esbuild",
+        "tests/home/harness.ts",
+        "--bundle",
+        "--format=esm",
+        "--target=es2022",
+        "--log-level=warning",
+    ]
     return subprocess.run(command, cwd=WEB, check=True, capture_output=True, text=True).stdout
 
 
@@ -60,13 +72,18 @@ class Household:
         self.errors: list[str] = []
         self.context = browser.new_context()
         self.context.set_default_timeout(WITHIN_S * 1000)
+        # a page that a test makes up has no address: Chromium takes it for one of the outside
+        self.context.grant_permissions(["local-network-access"])
         self.context.expose_function("callEngine", bridge.call)
         self.context.route(f"**{PAGE}", self._serve)
         self.page = self.open()
 
     def _serve(self, route) -> None:
         script = harness().replace("</script", "<\\/script")
-        route.fulfill(content_type="text/html", body=f'<!doctype html><meta charset="utf-8"><script type="module">{script}</script>')
+        route.fulfill(
+            content_type="text/html",
+            body=f'<!doctype html><meta charset="utf-8"><script type="module">{script}</script>',
+        )
 
     def open(self, brain_id: str = BRAIN_ID):
         """A new tab with the household open."""
@@ -92,7 +109,7 @@ class Household:
 
     def ask(self, name: str, *args, page=None):
         """The value of a method of the household; a refusal raises `Refused`."""
-        answer = (page or self.page).evaluate("([name, args]) => tests.ask(name, ...args)", [name, list(args)])
+        answer = (page or self.page).evaluate(ASK, [name, list(args), WITHIN_S * 1000])
         if refused := answer.get("refused"):
             raise Refused(refused["code"], refused["fields"])
         return answer.get("ok")
@@ -200,10 +217,8 @@ class Household:
 
 def reach(route) -> None:
     """Let the host have the request and keep its answer. One that dies over it has lost both."""
-    try:
+    with suppress(sync_api.Error):
         route.fetch()
-    except sync_api.Error:
-        pass
 
 
 class Refused(Exception):  # noqa: N818 - a refusal, not a fault

@@ -100,27 +100,6 @@ def test_a_prepared_record_that_expired_is_prepared_again_under_the_same_activat
     whole(house, pet, "hello")
 
 
-def test_moves_between_two_hosts_leave_each_pet_where_its_owner_put_it(house, host, tmp_path):
-    other = type(host)(tmp_path / "other")
-    try:
-        pet = house.hosted(host, "hello")
-        first = house.entry(pet)
-        house.ask("moveHere", pet)
-        settled(house, pet, host, "running")
-        with pytest.raises(Refused, match="not_hosted"):
-            house.ask("recover", pet)
-        # the other host does not serve this page: its answers must allow this origin
-        preview = house.ask("previewMove", pet, host.origin)
-        assert preview["warnings"] == []
-        house.ask("moveToHost", pet, host.origin)
-        settled(house, pet, host, "live")
-        assert (house.entry(pet)["id"], house.entry(pet)["key"]) == (first["id"], first["key"])
-        assert pets_of(host) == ["active"]
-        assert pets_of(other) == []
-    finally:
-        other.kill()
-
-
 def test_a_host_with_another_brain_is_told_before_the_move_and_refuses_it(house, host):
     house.reload()
     house.page.close()
@@ -203,3 +182,16 @@ def test_receipts_of_local_turns_are_kept_and_name_their_lines(house, host):
     assert [turn["turnId"] for turn in turns][::-1][-len(lines) :] == lines
     house.reload()
     assert house.page.evaluate("pet => tests.turns(pet)", pet) == turns
+
+
+def test_a_pet_whose_brain_this_page_does_not_have_stays_at_its_host(house, host):
+    pet = house.hosted(host, "hello")
+    assert house.ask("previewMoveHere", pet)["warnings"] == []
+    house.page.close()
+    house.open("another-brain-9")
+    house.until(lambda: house.pet(pet)["link"] == "live")
+    assert {"code": "other_brain", "forbids": True} in house.ask("previewMoveHere", pet)["warnings"]
+    with pytest.raises(Refused, match="other_brain"):
+        house.ask("moveHere", pet)
+    assert pets_of(host) == ["active"]
+    assert house.entry(pet)["intent"] is None

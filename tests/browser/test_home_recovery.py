@@ -186,3 +186,42 @@ def test_a_late_stop_reaches_an_old_host_while_the_pet_lives_on_a_new_one(house,
         whole(house, pet, "hello", "on my way")
     finally:
         other.kill()
+
+
+def test_a_host_that_asks_for_a_code_gets_it_and_another_one_is_refused(house, host, tmp_path):
+    other = type(host)(tmp_path / "other", allow=host.origin, enrol="sesame")
+    try:
+        pet = house.adopted("hello")
+        for code, options in (("enrol_required", {}), ("enrol_wrong", {"enrolCode": "open"})):
+            with pytest.raises(Refused, match=code):
+                house.ask("moveToHost", pet, other.origin, options)
+            shown = house.pet(pet)
+            assert (shown["link"], shown["move"]["problem"]["code"]) == ("running", code)
+            assert shown["move"]["abandonable"]
+        house.ask("moveToHost", pet, other.origin, {"enrolCode": "sesame"})
+        settled(house, pet, other, "live")
+        assert "sesame" not in str(house.records())
+        whole(house, pet, "hello")
+    finally:
+        other.kill()
+
+
+def test_a_pet_that_wanders_between_hosts_is_deleted_at_each_of_them(house, host, tmp_path):
+    other = type(host)(tmp_path / "other", allow=host.origin)
+    try:
+        pet = house.hosted(host, "hello")
+        house.ask("moveHere", pet)
+        house.ask("moveToHost", pet, other.origin)
+        settled(house, pet, other, "live")
+        assert (pets_of(host), pets_of(other)) == (["parked"], ["active"])
+        house.ask("moveHere", pet)
+        first = house.entry(pet)
+        house.ask("moveToHost", pet, host.origin)
+        settled(house, pet, host, "live")
+        assert house.entry(pet)["past"][0]["id"] == first["id"]
+        assert (pets_of(host), pets_of(other)) == (["active"], ["parked"])
+        house.ask("remove", pet)
+        assert house.household()["pets"] == []
+        assert (pets_of(host), pets_of(other)) == ([], [])
+    finally:
+        other.kill()

@@ -69,6 +69,8 @@ async function bundle(entry, options = {}) {
     minify: true,
     legalComments: "none",
     logLevel: "warning",
+    // its loader is one of the two files that lie beside the app, not a second copy in the worker's bundle
+    conditions: ["onnxruntime-web-use-extern-wasm", "module"],
     // onnxruntime-web looks for its files beside the module; ours lie in a directory of their own
     // the style names its fonts where they are put below
     external: ["fonts/*", "node:*", "fs", "path", "url", "module", "worker_threads", "perf_hooks"],

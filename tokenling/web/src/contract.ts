@@ -336,6 +336,9 @@ export interface HouseholdSnapshot {
   stops: PendingStop[];
   /** Whether the browser promised to keep what is stored; null: not asked yet. */
   persisted: boolean | null;
+  /** A newer app has taken the records over, or they can no longer be read: this tab stores nothing more and has to be
+      loaded anew. A stable word, or null. */
+  outdated: "newer_app" | "records" | null;
 }
 
 /** The page's own notes (`subtokenling.page.v1`): losing them harms no pet. Further fields are the room's. */
@@ -361,9 +364,10 @@ export interface Household {
   previewMove(localId: string, origin: string): Promise<MovePreview>;
   /** What moving here would mean: asked of the host if it answers, else told from what is known. */
   previewMoveHere(localId: string): Promise<MovePreview>;
-  /** Resolves when the host runs the pet. Rejects with what stopped it; what is `lost` goes on by itself in the
-      background (`HomeSnapshot.move`), also after a reload. */
+  /** Resolves when the host runs the pet. Rejects with what stopped it. What is `lost` is repeated until it is answered
+      (`HomeSnapshot.move` tells), also after a reload: the promise waits. So do the other moves'. */
   moveToHost(localId: string, origin: string, options?: { enrolCode?: string }): Promise<void>;
+  /** Rejects with `other_brain`, `no_brain_here`, or the engine's refusal of the host's save, before anything is parked. */
   moveHere(localId: string): Promise<void>;
   /** A pet that is parked at its host lives on there. Rejects with `other_device` when it was parked for another one. */
   resume(localId: string): Promise<void>;

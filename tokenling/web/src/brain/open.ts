@@ -98,6 +98,7 @@ async function openModel(graph: Bytes, externalData: { path: string; data: Bytes
     if (isCrash(error)) throw error;
     throw brainRefused("graph_unloadable", subject, messageOf(error), "a graph that ONNX Runtime loads");
   }
+  delete ort.env.wasm.wasmBinary; // instantiated: 14 MB that nobody reads again
   const layout = checkGraph(infos(session.inputMetadata), infos(session.outputMetadata), config);
   return { session, layout, config, Tensor: ort.Tensor };
 }

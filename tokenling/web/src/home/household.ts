@@ -55,6 +55,7 @@ class House implements Household {
   #leader: Leader;
   #keeper: StopKeeper;
   #persisted: boolean | null = null;
+  #outdated: HouseholdSnapshot["outdated"] = null;
   #telling = false;
   #ending = new AbortController();
 
@@ -81,21 +82,35 @@ class House implements Household {
     };
     this.#keeper = new StopKeeper({ ...this.#parts, onRow: (row) => this.#stored(row), onChange: () => this.#tellAll() });
     this.#leader = new Leader({
-      onLead: () => void this.#lead(),
+      onLead: () => this.#orOutdated(this.#lead()),
       onYield: () => this.#yield(),
       onRole: () => this.#tellAll(),
-      onChanged: () => void this.#reload(),
+      onChanged: () => this.#orOutdated(this.#reload()),
     });
-    records.onClosed = () => void this.#leader.close();
+    records.onClosed = () => this.#end("newer_app");
   }
 
   async start(): Promise<void> {
     await this.#reload();
+    if (await navigator.storage?.persisted?.()) this.#persisted = true;
     const { signal } = this.#ending;
     document.addEventListener("visibilitychange", () => this.#seen(), { signal });
     for (const change of ["online", "offline", "pageshow"]) window.addEventListener(change, () => this.#wake(), { signal });
     window.addEventListener("pagehide", () => this.#flush(), { signal });
     await this.#leader.start();
+  }
+
+  /** What cannot be read any more ends this tab's work, and is told. */
+  #orOutdated(work: Promise<void>): void {
+    work.catch(() => this.#end("records"));
+  }
+
+  #end(why: HouseholdSnapshot["outdated"]): void {
+    if (this.#ending.signal.aborted) return;
+    this.#outdated = why;
+    this.#ending.abort();
+    void this.#leader.close();
+    this.#tellAll();
   }
 
   // --- the rows ----------------------------------------------------------------------------------------------------
@@ -191,6 +206,7 @@ class House implements Household {
       tab: this.#leader.role,
       stops: this.#keeper.pending(),
       persisted: this.#persisted,
+      outdated: this.#outdated,
     };
   }
 
@@ -302,9 +318,18 @@ class House implements Household {
   }
 
   async moveHere(localId: string): Promise<void> {
-    await this.#pet(localId).refresh();
+    const { save } = await this.#pet(localId).refresh();
+    await this.#checkWelcome(save);
     await this.#change(localId, (row) => intents.comeHome(row, this.#ids));
     await this.#settled(localId, "local");
+  }
+
+  /** Nothing is parked that could not live here. */
+  async #checkWelcome(save: JsonObject): Promise<void> {
+    const here = this.#site.brain?.id;
+    if (here === undefined) throw new HomeProblem("no_brain_here");
+    if ((save.hosting as JsonObject | undefined)?.brainId !== here) throw new HomeProblem("other_brain", { here });
+    await files.imported(await this.#engine.get(), JSON.stringify(save));
   }
 
   async resume(localId: string): Promise<void> {

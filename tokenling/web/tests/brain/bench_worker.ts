@@ -2,14 +2,15 @@
 
 import { decode, UNWATCHED, withSteps } from "../../src/brain/decode.ts";
 import { type OpenBrain, openHere } from "../../src/brain/open.ts";
+import type { DecodePlan } from "../../src/brain/plan.ts";
 import { openMessage } from "../../src/brain/site_brain.ts";
 import { openSite } from "../../src/site/site.ts";
 
 export type Job =
   | { kind: "encode"; texts: string[] }
   | { kind: "greedy"; promptIds: number[]; count: number }
-  /** Milliseconds of the step alone and of the whole decode loop, for one token each. */
-  | { kind: "speed"; promptIds: number[]; count: number }
+  /** Milliseconds of a prompt, of the tokens behind it, of their steps alone, and of choosing them among `tags`. */
+  | { kind: "speed"; promptIds: number[]; count: number; tags: string[] }
   /** Bytes of WebAssembly's memory behind each of many turns, half of which are stopped. */
   | { kind: "memory"; promptIds: number[]; count: number; rounds: number };
 export type FromBench = { ok: unknown } | { failed: string };
@@ -29,7 +30,7 @@ async function open(root: string): Promise<OpenBrain> {
   return openHere(openMessage(await openSite(root)), () => undefined);
 }
 
-function planOf(promptIds: number[], count: number) {
+function planOf(promptIds: number[], count: number): DecodePlan {
   const sampling = { temperatureMilli: 0, topK: 0, topPMilli: 1000, seed: 0 };
   const insertions = new Map<string, number[]>();
   return { promptIds, maxNew: count, sampling, stops: [], constraint: null, insertions, insertionsMax: 3, prefillChunk: 0, ignoreEos: true };
@@ -41,13 +42,28 @@ async function work(brain: OpenBrain, job: Job): Promise<unknown> {
   if (job.kind === "greedy") return (await decode(brain.lane, plan, UNWATCHED)).writer.tokenIds;
   if (job.kind === "memory") return memoryOver(brain, job);
   const { prefillMs, decodeMs, writer } = await decode(brain.lane, plan, UNWATCHED);
-  const stepsMs = await withSteps(brain.lane, async (steps) => {
-    await steps.prefill(job.promptIds, 0);
+  const [stepsMs, rows] = await withSteps(brain.lane, async (steps) => {
+    const found = [await steps.prefill(job.promptIds, 0)];
     const began = performance.now();
-    for (const token of writer.tokenIds.slice(0, -1)) await steps.step([token]);
-    return performance.now() - began;
+    for (const token of writer.tokenIds.slice(0, -1)) found.push(await steps.step([token]));
+    return [performance.now() - began, found] as const;
   });
-  return { prefillMs, decodeMs, stepsMs };
+  return { prefillMs, decodeMs, stepsMs, choosingMs: choosing(brain, { ...plan, ...PRODUCTION, constraint: job.tags }, rows) };
+}
+
+/** How the engine asks for words. */
+const PRODUCTION = { sampling: { temperatureMilli: 850, topK: 40, topPMilli: 920, seed: 7 }, stops: ["\n"] };
+
+/** Milliseconds of the writer alone over these rows of logits, its masks known from a turn before. */
+function choosing(brain: OpenBrain, plan: DecodePlan, rows: readonly Float32Array[]): number {
+  let ms = 0;
+  for (let turn = 0; turn < 2; turn += 1) {
+    const writer = brain.lane.writer(plan);
+    const began = performance.now();
+    for (const row of rows) if (writer.stop === null) writer.write(row);
+    ms = (performance.now() - began) / writer.tokenIds.length;
+  }
+  return ms;
 }
 
 async function memoryOver(brain: OpenBrain, { promptIds, count, rounds }: Job & { kind: "memory" }): Promise<number[]> {

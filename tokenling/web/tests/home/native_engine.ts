@@ -27,7 +27,7 @@ export interface NativeEngine extends Engine {
 }
 
 export function nativeEngine(): NativeEngine {
-  const python = spawn(process.env.PYTHON ?? "python", ["-c", SERVE], { cwd: ROOT, stdio: ["pipe", "pipe", "inherit"] });
+  const python = spawn(process.env.PYTHON ?? "python3", ["-c", SERVE], { cwd: ROOT, stdio: ["pipe", "pipe", "inherit"] });
   const waiting: ((line: string) => void)[] = [];
   readline.createInterface({ input: python.stdout }).on("line", (line) => waiting.shift()!(line));
   const calls: string[] = [];
