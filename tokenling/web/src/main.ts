@@ -8,6 +8,7 @@ import "./room/scene/scene.css";
 import "./room/app.css";
 import { Loading } from "./room/loading.ts";
 import { refuse, startRoom } from "./room/start.ts";
+import { mark } from "./site/marks.ts";
 import { keepOffline } from "./site/offline.ts";
 import { openSite, type Site } from "./site/site.ts";
 
@@ -21,6 +22,7 @@ function once<Made>(part: Progress["part"], loading: Loading, make: () => Promis
     made ??= make().then(
       (value) => {
         loading.ready(part);
+        if (part === "brain") mark("brain");
         return value;
       },
       (problem: unknown) => {
