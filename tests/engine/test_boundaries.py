@@ -1,0 +1,286 @@
+"""What happens exactly at a mark and what one step beside it: claims that a mutation run found nobody had made."""
+
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+from engine_scenes import DAY, HOUR, MINUTE, NOON, answered, asleep, awake, care, do, egg, offer, quietly, reply, say
+
+from tokenling.engine import (
+    CommandRefused,
+    SaveRefused,
+    State,
+    advance,
+    apply_reply,
+    build_request,
+    due_ms,
+    dump_save,
+    effects_of,
+    load_save,
+    pending_turn,
+    rehome,
+    skip_turn,
+)
+from tokenling.engine import balance as b
+from tokenling.engine.bounds import GAP_TICKS_MAX, LATE_SLOTS_MAX, LOOK_AHEAD_TICKS_MAX
+from tokenling.engine.life import _is_lived, _shown, asleep_now, lived_past_page, rebased, woken
+from tokenling.engine.phrases import away_words
+from tokenling.engine.state import Asked, Event, Memory, Owed
+from tokenling.engine.tags import parted
+
+TODAY = NOON // DAY
+"""The local day number of `NOON`: Berlin is ahead of UTC by less than half a day."""
+
+
+def adult(**changes: object) -> State:
+    return replace(awake(), stage="adult", **changes)
+
+
+# --- the body and the clock ------------------------------------------------------------------------------------------
+
+
+def test_an_egg_neither_hungers_nor_cools() -> None:
+    assert egg().body == advance(egg(), NOON + 9 * MINUTE).state.body
+
+
+def test_a_night_falls_on_a_pet_just_left_as_on_one_left_a_while_ago() -> None:
+    eleven = quietly(adult(), NOON + 10 * HOUR)
+    eleven = replace(eleven, asleep=False, body=replace(eleven.body, energy=500_000))
+    state = do(eleven, care("lamp"), NOON + 10 * HOUR).state
+    state = quietly(state, NOON + 10 * HOUR)
+    at_once = quietly(state, NOON + 10 * HOUR + 30 * MINUTE)
+    for minutes in range(1, 30):
+        parts = quietly(quietly(state, NOON + 10 * HOUR + minutes * MINUTE), NOON + 10 * HOUR + 30 * MINUTE)
+        assert dump_save(at_once) == dump_save(parts)
+
+
+def test_what_is_due_is_due_for_a_reason() -> None:
+    state = adult()
+    for _ in range(30):
+        due = due_ms(state)
+        after = advance(state, due).state
+        turn = pending_turn(after)
+        seen = _shown(after) != _shown(state)
+        assert turn is not None or seen or due == state.body_clock_ms + LOOK_AHEAD_TICKS_MAX * MINUTE
+        state = skip_turn(after, turn, "stopped").state if turn is not None else after
+
+
+@pytest.mark.parametrize(
+    ("minutes", "notices"), [(60, []), (61, [(NOON, NOON + MINUTE)]), (63, [(NOON, NOON + 3 * MINUTE)])]
+)
+def test_quiet_time_is_what_lies_before_the_longest_gap(
+    monkeypatch: pytest.MonkeyPatch, minutes: int, notices: list[tuple[int, int]]
+) -> None:
+    monkeypatch.setattr("tokenling.engine.life.GAP_TICKS_MAX", 60)
+    step = advance(adult(), NOON + minutes * MINUTE)
+    assert notices == [(notice["fromMs"], notice["toMs"]) for notice in step.notices]
+    assert minutes - min(minutes, 60) == step.state.quiet_minutes
+    assert GAP_TICKS_MAX == 400 * 1440
+
+
+def test_on_another_clock_every_deadline_keeps_its_distance_and_what_never_was_stays_so() -> None:
+    state = adult(want_ms=NOON - 7, care_ms=NOON - 6, stroke_ms=NOON - 5, owner_ms=NOON - 4)
+    after = rebased(state, NOON - DAY)
+    moved = (after.want_ms, after.care_ms, after.stroke_ms, after.owner_ms)
+    assert tuple(NOON - DAY - before for before in (7, 6, 5, 4)) == moved
+    never = rebased(adult(want_ms=0, care_ms=0, stroke_ms=0), NOON - DAY)
+    assert (0, 0, 0) == (never.want_ms, never.care_ms, never.stroke_ms)
+
+
+@pytest.mark.parametrize(("slots", "lived"), [(0, True), (LATE_SLOTS_MAX - 1, True), (LATE_SLOTS_MAX, False)])
+def test_exactly_the_last_slots_are_lived_late(slots: int, lived: bool) -> None:
+    state = replace(awake(chatter=4), slot_day=TODAY)
+    assert state.tick % 15 == 0
+    assert lived is _is_lived(state, state.tick + slots * 15)
+    assert lived is _is_lived(state, state.tick + slots * 15 + 14)
+
+
+def test_the_first_slot_of_a_date_is_lived_however_late() -> None:
+    assert _is_lived(replace(awake(chatter=4), slot_day=TODAY - 1), awake().tick + LATE_SLOTS_MAX * 15)
+
+
+@pytest.mark.parametrize(("minutes", "owed"), [(60, True), (61, False)])
+def test_a_page_is_given_up_when_it_is_later_than_the_longest_gap(
+    monkeypatch: pytest.MonkeyPatch, minutes: int, owed: bool
+) -> None:
+    monkeypatch.setattr("tokenling.engine.life.GAP_TICKS_MAX", 60)
+    fed = (Event("fed", NOON - HOUR, "plum"),)
+    state = adult(owed=Owed(TODAY, NOON, 0), diary_day=TODAY, diary_since_ms=NOON - 2 * HOUR, events=fed)
+    after, _ = lived_past_page(state, NOON + minutes * MINUTE)
+    assert owed is (after.owed is not None)
+
+
+def test_a_reply_owed_for_later_is_stopped_at() -> None:
+    asked = Asked(1, NOON + 10 * MINUTE, awake().context_revision, "say")
+    step = advance(adult(asked=asked, asked_count=1), NOON + HOUR)
+    assert step.turn is not None
+    assert (NOON + 10 * MINUTE, NOON + 10 * MINUTE) == (step.turn.at_ms, step.state.body_clock_ms)
+
+
+def test_sleep_begins_and_ends_undisturbed() -> None:
+    assert 0 == asleep_now(adult(disturbance=5), NOON).disturbance
+    assert 0 == woken(asleep(adult(disturbance=5)), NOON).disturbance
+
+
+# --- wants, pages, turns ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("late_ms", "wants"), [(0, False), (MINUTE, True)])
+def test_an_owner_exactly_three_days_away_is_not_called(late_ms: int, wants: bool) -> None:
+    hungry = replace(adult().body, fullness=100_000)
+    owner_ms = NOON + HOUR - b.WANTS_END_AFTER_MINUTES * MINUTE + late_ms
+    after = advance(adult(body=hungry, want_ms=0, owner_ms=owner_ms), NOON + HOUR).state
+    assert wants is (after.want is not None)
+
+
+@pytest.mark.parametrize(
+    ("events", "since_ms", "page"),
+    [
+        ((), 0, False),
+        ((Event("woke", NOON),), 0, False),
+        ((Event("fed", NOON, "plum"),), NOON - 1, True),
+        ((Event("fed", NOON, "plum"),), NOON, False),
+    ],
+)
+def test_a_date_gets_a_page_for_what_happened_since_the_last_one(
+    events: tuple[Event, ...], since_ms: int, page: bool
+) -> None:
+    step = advance(adult(events=events, diary_since_ms=since_ms), NOON + 10 * HOUR)
+    assert page is (step.turn is not None)
+
+
+def test_a_date_that_has_a_page_gets_no_other() -> None:
+    evening = advance(adult(events=(Event("fed", NOON, "plum"),)), NOON + 10 * HOUR)
+    assert evening.turn is not None
+    written = apply_reply(evening.state, evening.turn, reply("A day.")).state
+    fed = do(replace(written, diary_day=TODAY - 1), care("feed"), written.body_clock_ms + MINUTE).state
+    after = quietly(fed, written.body_clock_ms + 30 * MINUTE)
+    assert 1 == len(after.diary)
+    assert after.owed is None
+
+
+def test_words_asked_in_the_minute_of_a_page_come_first() -> None:
+    revision = awake().context_revision
+    owed = Owed(TODAY, NOON, revision)
+    for at_ms, kind in ((NOON - 1, "reactive"), (NOON, "reactive"), (NOON + 1, "diary")):
+        turn = pending_turn(adult(owed=owed, asked=Asked(1, at_ms, revision, "say"), asked_count=1))
+        assert turn is not None
+        assert kind == turn.kind
+
+
+def test_a_turns_seed_is_a_draw_below_two_to_the_fifty_third() -> None:
+    turn = do(awake(seed="fern"), say(), NOON).turn
+    assert turn is not None
+    digest = sha256(f"fern\nturn\n{turn.id}".encode()).digest()
+    assert int.from_bytes(digest, "big") % 2**53 == turn.seed
+
+
+# --- the owner's acts ------------------------------------------------------------------------------------------------
+
+
+def test_a_return_is_greeted_once() -> None:
+    back = do(quietly(adult(), NOON + 6 * HOUR), care("lamp"), NOON + 6 * HOUR).state
+    greeted = answered(back, "There you are!")
+    assert do(greeted, care("lamp"), NOON + 6 * HOUR + 5 * MINUTE).turn is None
+
+
+@pytest.mark.parametrize(
+    ("after_ms", "counted"), [(b.CARE_COUNTS_EVERY_MINUTES * MINUTE - 1, 1), (b.CARE_COUNTS_EVERY_MINUTES * MINUTE, 2)]
+)
+def test_care_counts_again_exactly_a_quarter_of_an_hour_later(after_ms: int, counted: int) -> None:
+    state = adult(care=0, care_ms=0)
+    first = answered(do(state, care("wash"), NOON).state, "Splash.")
+    assert counted == do(first, care("wash"), NOON + after_ms).state.care
+
+
+@pytest.mark.parametrize(("energy", "sleeps"), [(b.TUCK_SLEEP_BELOW - 1, True), (b.TUCK_SLEEP_BELOW, False)])
+def test_a_tucked_pet_falls_asleep_below_the_mark_not_at_it(energy: int, sleeps: bool) -> None:
+    state = adult(body=replace(adult().body, energy=energy))
+    assert sleeps is do(state, care("tuck"), NOON).state.asleep
+
+
+@pytest.mark.parametrize(("early_ms", "counts"), [(1, True), (0, False)])
+def test_a_result_comes_before_the_games_end_not_at_it(early_ms: int, counts: bool) -> None:
+    state = answered(do(adult(), offer("catch"), NOON + 500).state, "[accept] Yes!")
+    assert state.game is not None
+    at_ms = state.game.expires_ms - early_ms
+    result = {"kind": "game", "gameId": state.game.id, "score": 3}
+    if counts:
+        assert 3 == do(state, result, at_ms).state.best_score
+        return
+    with pytest.raises(CommandRefused, match="unknown_game"):
+        do(state, result, at_ms)
+
+
+def test_no_pet_moves_house_at_a_time_that_no_clock_shows() -> None:
+    for now_ms in (0, 946_684_799_999, 2**53):
+        with pytest.raises(ValueError, match="expected an instant"):
+            rehome(awake(), mode="local", time_zone="Etc/UTC", brain_id="", now_ms=now_ms)
+
+
+def test_effects_that_count_nothing_say_none() -> None:
+    step = do(adult(), care("lamp"), NOON)
+    assert [0] == [effect.get("n", 0) for effect in effects_of(step.state) if effect["kind"] == "lamp"]
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("hours", "words"),
+    [(5, "5 hours"), (23, "23 hours"), (24, "a day"), (47, "a day"), (48, "2 days"), (71, "2 days"), (240, "10 days")],
+)
+def test_an_absence_in_words(hours: int, words: str) -> None:
+    assert words == away_words(hours)
+
+
+def test_lately_ends_with_the_minute_of_a_late_page() -> None:
+    events = (Event("fed", NOON, "plum"), Event("washed", NOON + 1))
+    state = adult(owed=Owed(TODAY, NOON, 0), events=events, body_clock_ms=NOON + HOUR)
+    turn = pending_turn(state)
+    assert turn is not None
+    header = build_request(state, turn).header
+    assert "was fed plum" in header
+    assert "had a bath" not in header
+
+
+def test_what_comes_to_mind_is_counted_in_a_reply_only() -> None:
+    mind = (Memory("Sam likes tea", NOON),)
+    replied = answered(do(adult(memories=mind), say("hello"), NOON).state, "Hello!")
+    assert [1] == [memory.recalled for memory in replied.memories]
+    idle = advance(replace(adult(memories=mind), chatter=4), NOON + HOUR)
+    assert idle.turn is not None
+    assert "idle" == idle.turn.kind
+    after = apply_reply(idle.state, idle.turn, reply("La la."))
+    assert [0] == [memory.recalled for memory in after.state.memories]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "tags"),
+    [
+        ("a [" + "x" * 64 + "] b", "a b", ("x" * 64,)),
+        ("a [" + "x" * 65 + "] b", "a b", ()),
+        ("a [" + "x" * 64, "a", ()),
+        ("a [" + "x" * 65, "a " + "x" * 65, ()),
+    ],
+)
+def test_a_tag_has_at_most_sixty_four_code_points(text: str, words: str, tags: tuple[str, ...]) -> None:
+    assert (words, tags) == parted(text)
+
+
+# --- saves -----------------------------------------------------------------------------------------------------------
+
+
+def test_replacements_without_a_turn_are_refused_and_with_a_page_are_not() -> None:
+    page = adult(owed=Owed(TODAY, NOON, 0), cancels=1)
+    assert page == load_save(dump_save(page))
+    with pytest.raises(SaveRefused) as refused:
+        load_save(dump_save(adult(cancels=1)))
+    assert ("does_not_fit", "/cancels") == (refused.value.code, refused.value.path)
+
+
+def test_a_float_in_the_place_of_a_list_is_refused_as_a_float() -> None:
+    data = dump_save(adult(chat=())).replace(b'"chat":[]', b'"chat":1.5')
+    with pytest.raises(SaveRefused) as refused:
+        load_save(data)
+    assert ("float", "/chat") == (refused.value.code, refused.value.path)
