@@ -27,6 +27,7 @@ from tokenling.engine.life import _is_lived, _shown, asleep_now, lived_past_page
 from tokenling.engine.phrases import away_words
 from tokenling.engine.state import Asked, Event, Memory, Owed
 from tokenling.engine.tags import parted
+from tokenling.engine.zones import offset_minutes, same_offset_until
 
 TODAY = NOON // DAY
 """The local day number of `NOON`: Berlin is ahead of UTC by less than half a day."""
@@ -78,6 +79,16 @@ def test_quiet_time_is_what_lies_before_the_longest_gap(
     assert GAP_TICKS_MAX == 400 * 1440
 
 
+def test_a_reply_that_is_owed_is_not_lost_in_quiet_time_and_an_idle_turn_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokenling.engine.life.GAP_TICKS_MAX", 60)
+    asked = do(adult(), say(), NOON).state
+    step = advance(asked, NOON + DAY)
+    assert ("reactive", ()) == (step.turn and step.turn.kind, step.notices)
+    idle = advance(replace(adult(), chatter=4), NOON + HOUR).state
+    step = advance(idle, idle.body_clock_ms + DAY)
+    assert ["quiet_time"] == [notice["kind"] for notice in step.notices]
+
+
 def test_on_another_clock_every_deadline_keeps_its_distance_and_what_never_was_stays_so() -> None:
     state = adult(want_ms=NOON - 7, care_ms=NOON - 6, stroke_ms=NOON - 5, owner_ms=NOON - 4)
     after = rebased(state, NOON - DAY)
@@ -122,6 +133,18 @@ def test_sleep_begins_and_ends_undisturbed() -> None:
     assert 0 == woken(asleep(adult(disturbance=5)), NOON).disturbance
 
 
+def test_one_offset_is_promised_for_a_whole_segment_and_for_no_minute_beyond_in_a_shift() -> None:
+    berlin = "Europe/Berlin"
+    shift = 1_774_746_000_000 // MINUTE  # 2026-03-29 01:00 UTC
+    first = shift // 360 * 360
+    assert [first, shift - 1, shift] == [same_offset_until(berlin, tick) for tick in (first, shift - 1, shift)]
+    assert first + 719 == same_offset_until(berlin, first + 360)
+    assert first - 1 == same_offset_until(berlin, first - 300)
+    for tick in range(first - 360, first + 720, 7):
+        until = same_offset_until(berlin, tick)
+        assert offset_minutes(berlin, tick) == offset_minutes(berlin, until)
+
+
 # --- wants, pages, turns ---------------------------------------------------------------------------------------------
 
 
@@ -147,6 +170,14 @@ def test_a_date_gets_a_page_for_what_happened_since_the_last_one(
 ) -> None:
     step = advance(adult(events=events, diary_since_ms=since_ms), NOON + 10 * HOUR)
     assert page is (step.turn is not None)
+
+
+def test_what_happens_in_the_minute_of_a_page_is_of_its_day() -> None:
+    fed = (Event("fed", NOON - 1, "plum"),)
+    at_ms = advance(adult(events=fed), NOON + 10 * HOUR).state.body_clock_ms
+    for late_ms, page in ((0, True), (1, False)):
+        events = (Event("fed", at_ms + late_ms, "plum"),)
+        assert page is (advance(adult(events=events), at_ms).turn is not None)
 
 
 def test_a_date_that_has_a_page_gets_no_other() -> None:
@@ -212,8 +243,10 @@ def test_a_result_comes_before_the_games_end_not_at_it(early_ms: int, counts: bo
         do(state, result, at_ms)
 
 
-def test_no_pet_moves_house_at_a_time_that_no_clock_shows() -> None:
+def test_no_pet_is_born_or_moves_house_at_a_time_that_no_clock_shows() -> None:
     for now_ms in (0, 946_684_799_999, 2**53):
+        with pytest.raises(ValueError, match="expected an instant"):
+            egg(at_ms=now_ms)
         with pytest.raises(ValueError, match="expected an instant"):
             rehome(awake(), mode="local", time_zone="Etc/UTC", brain_id="", now_ms=now_ms)
 
@@ -260,11 +293,12 @@ def test_what_comes_to_mind_is_counted_in_a_reply_only() -> None:
     [
         ("a [" + "x" * 64 + "] b", "a b", ("x" * 64,)),
         ("a [" + "x" * 65 + "] b", "a b", ()),
+        ("one[happy]two", "one two", ("happy",)),
         ("a [" + "x" * 64, "a", ()),
         ("a [" + "x" * 65, "a " + "x" * 65, ()),
     ],
 )
-def test_a_tag_has_at_most_sixty_four_code_points(text: str, words: str, tags: tuple[str, ...]) -> None:
+def test_a_tag_parts_words_and_has_at_most_sixty_four_code_points(text: str, words: str, tags: tuple[str, ...]) -> None:
     assert (words, tags) == parted(text)
 
 
