@@ -1,7 +1,9 @@
 """What happens exactly at a mark and what one step beside it: claims that a mutation run found nobody had made."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from hashlib import sha256
+from zoneinfo import ZoneInfo
 
 import pytest
 from engine_scenes import DAY, HOUR, MINUTE, NOON, answered, asleep, awake, care, do, egg, offer, quietly, reply, say
@@ -22,12 +24,24 @@ from tokenling.engine import (
     skip_turn,
 )
 from tokenling.engine import balance as b
-from tokenling.engine.bounds import GAP_TICKS_MAX, LATE_SLOTS_MAX, LOOK_AHEAD_TICKS_MAX
+from tokenling.engine.body import pace_of
+from tokenling.engine.bounds import (
+    GAP_TICKS_MAX,
+    INTEGER_MAX,
+    LATE_SLOTS_MAX,
+    LOOK_AHEAD_TICKS_MAX,
+    RAW_TEXT_MAX,
+    SAVE_BYTES_MAX,
+)
+from tokenling.engine.character import character_of
+from tokenling.engine.commands import parse_command
+from tokenling.engine.draws import draw
 from tokenling.engine.life import _is_lived, _shown, asleep_now, lived_past_page, rebased, woken
+from tokenling.engine.memories import topic_of
 from tokenling.engine.phrases import away_words
 from tokenling.engine.state import Asked, Event, Memory, Owed
 from tokenling.engine.tags import parted
-from tokenling.engine.zones import offset_minutes, same_offset_until
+from tokenling.engine.zones import local_minute, offset_minutes, same_offset_until
 
 TODAY = NOON // DAY
 """The local day number of `NOON`: Berlin is ahead of UTC by less than half a day."""
@@ -145,6 +159,28 @@ def test_one_offset_is_promised_for_a_whole_segment_and_for_no_minute_beyond_in_
         assert offset_minutes(berlin, tick) == offset_minutes(berlin, until)
 
 
+@pytest.mark.parametrize("shift_ms", [1_774_746_000_000, 1_792_890_000_000])
+def test_each_minute_around_a_shift_has_its_own_offset(shift_ms: int) -> None:
+    """Berlin, forward on 2026-03-29 and back on 2026-10-25, each at 01:00 UTC."""
+    berlin, shift = ZoneInfo("Europe/Berlin"), shift_ms // MINUTE
+    for tick in range(shift - 800, shift + 800, 3):
+        at = datetime.fromtimestamp(tick * 60, berlin).replace(tzinfo=UTC)
+        assert int(at.timestamp()) // 60 == local_minute("Europe/Berlin", tick)
+
+
+@pytest.mark.parametrize(("held", "loss"), [(b.SLOW_BELOW, 4), (b.SLOW_BELOW + 1, 1)])
+def test_a_sleepers_meters_slow_down_at_the_mark(held: int, loss: int) -> None:
+    state = asleep(adult(body=replace(adult().body, fullness=held, hygiene=held)))
+    after = advance(state, NOON + MINUTE).state
+    pace = pace_of(state, 12)
+    assert (held - pace.fullness // loss, held - pace.hygiene // loss) == (after.body.fullness, after.body.hygiene)
+
+
+def test_a_hue_is_a_draw_around_the_whole_circle() -> None:
+    hues = [draw(f"pet-{n}", "character", "hue", 360) for n in range(50)]
+    assert hues == [character_of(f"pet-{n}").hue for n in range(50)]
+
+
 # --- wants, pages, turns ---------------------------------------------------------------------------------------------
 
 
@@ -224,6 +260,27 @@ def test_care_counts_again_exactly_a_quarter_of_an_hour_later(after_ms: int, cou
     assert counted == do(first, care("wash"), NOON + after_ms).state.care
 
 
+@pytest.mark.parametrize(
+    ("after_ms", "asks"),
+    [(b.STROKE_ASKS_EVERY_MINUTES * MINUTE - 1, False), (b.STROKE_ASKS_EVERY_MINUTES * MINUTE, True)],
+)
+def test_strokes_get_words_again_exactly_ten_minutes_later(after_ms: int, asks: bool) -> None:
+    first = answered(do(adult(), care("stroke"), NOON).state, "Mm.")
+    assert asks is (do(first, care("stroke"), NOON + after_ms).turn is not None)
+
+
+@pytest.mark.parametrize(("kind", "item"), [("toy", "ball"), ("gift", "shell"), ("catch", None)])
+def test_what_is_no_food_fills_nobody(kind: str, item: str | None) -> None:
+    asked = do(adult(), offer(kind, item), NOON).state
+    assert asked.body.fullness == answered(asked, "[accept] Oh!").body.fullness
+
+
+def test_an_owner_may_type_as_much_as_the_bound_before_it_is_cleaned_and_no_more() -> None:
+    assert 1 == len(parse_command(say("a" + " " * (RAW_TEXT_MAX - 1))).text)
+    with pytest.raises(CommandRefused, match="text_too_long"):
+        parse_command(say("a" + " " * RAW_TEXT_MAX))
+
+
 @pytest.mark.parametrize(("energy", "sleeps"), [(b.TUCK_SLEEP_BELOW - 1, True), (b.TUCK_SLEEP_BELOW, False)])
 def test_a_tucked_pet_falls_asleep_below_the_mark_not_at_it(energy: int, sleeps: bool) -> None:
     state = adult(body=replace(adult().body, energy=energy))
@@ -289,6 +346,21 @@ def test_what_comes_to_mind_is_counted_in_a_reply_only() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("the kite is in the attic", "attic"),
+        ("and the you are", ""),
+        ("x" * 24 + " tea", "x" * 24),
+        ("x" * 25 + " tea", "tea"),
+        ("\u00e9" * 12 + " tea", "\u00e9" * 12),
+        ("\u00e9" * 13 + " tea", "tea"),
+    ],
+)
+def test_a_topic_is_the_longest_telling_word_of_at_most_twenty_four_bytes(text: str, topic: str) -> None:
+    assert topic == topic_of(text)
+
+
+@pytest.mark.parametrize(
     ("text", "words", "tags"),
     [
         ("a [" + "x" * 64 + "] b", "a b", ("x" * 64,)),
@@ -318,3 +390,20 @@ def test_a_float_in_the_place_of_a_list_is_refused_as_a_float() -> None:
     with pytest.raises(SaveRefused) as refused:
         load_save(data)
     assert ("float", "/chat") == (refused.value.code, refused.value.path)
+
+
+def test_a_save_may_be_as_large_as_its_bound_and_no_larger() -> None:
+    data = dump_save(adult())
+    assert adult() == load_save(data + b" " * (SAVE_BYTES_MAX - len(data)))
+    with pytest.raises(SaveRefused, match="too_large"):
+        load_save(data + b" " * (SAVE_BYTES_MAX - len(data) + 1))
+
+
+@pytest.mark.parametrize("number", [INTEGER_MAX, -INTEGER_MAX])
+def test_an_integer_may_be_as_far_from_nothing_as_javascript_holds(number: int) -> None:
+    data = dump_save(adult())[:-1] + f',"later":{number}}}'.encode()
+    assert f'"later":{number}'.encode() in dump_save(load_save(data))
+    beyond = number + (1 if number > 0 else -1)
+    with pytest.raises(SaveRefused) as refused:
+        load_save(dump_save(adult())[:-1] + f',"later":{beyond}}}'.encode())
+    assert "integer_too_large" == refused.value.code
