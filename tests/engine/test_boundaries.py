@@ -275,6 +275,21 @@ def test_what_is_no_food_fills_nobody(kind: str, item: str | None) -> None:
     assert asked.body.fullness == answered(asked, "[accept] Oh!").body.fullness
 
 
+@pytest.mark.parametrize(("kind", "item", "told"), [("toy", "kite", "kite"), ("catch", None, "catch")])
+def test_an_offer_is_told_by_its_item_or_its_kind(kind: str, item: str | None, told: str) -> None:
+    after = do(adult(), offer(kind, item), NOON).state
+    assert ("offered", told) == (after.events[-1].kind, after.events[-1].item)
+    assert ("offer", told) == (after.effects[-1].kind, after.effects[-1].item)
+    assert after.asked is not None
+    assert told == after.asked.item
+
+
+def test_the_favourite_toy_is_a_greater_joy() -> None:
+    low = adult(body=replace(adult().body, mood=300_000), character=replace(adult().character, toy="kite"))
+    moods = {toy: answered(do(low, offer("toy", toy), NOON).state, "[accept] Oh!").body.mood for toy in ("kite", "top")}
+    assert {"kite": 300_000 + b.ACCEPT_MOOD["toy"] + b.FAVOURITE_MOOD, "top": 300_000 + b.ACCEPT_MOOD["toy"]} == moods
+
+
 def test_an_owner_may_type_as_much_as_the_bound_before_it_is_cleaned_and_no_more() -> None:
     assert 1 == len(parse_command(say("a" + " " * (RAW_TEXT_MAX - 1))).text)
     with pytest.raises(CommandRefused, match="text_too_long"):
