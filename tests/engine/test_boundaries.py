@@ -33,11 +33,12 @@ from tokenling.engine.bounds import (
     RAW_TEXT_MAX,
     SAVE_BYTES_MAX,
 )
-from tokenling.engine.character import character_of
+from tokenling.engine.character import character_of, percent
 from tokenling.engine.commands import parse_command
 from tokenling.engine.draws import draw
-from tokenling.engine.life import _is_lived, _shown, asleep_now, lived_past_page, rebased, woken
+from tokenling.engine.life import _is_lived, _shown, asleep_now, grown, lived_past_page, rebased, woken
 from tokenling.engine.memories import topic_of
+from tokenling.engine.owner import away_hours, bond_gain
 from tokenling.engine.phrases import away_words
 from tokenling.engine.state import Asked, Event, Memory, Owed
 from tokenling.engine.tags import parted
@@ -168,12 +169,20 @@ def test_each_minute_around_a_shift_has_its_own_offset(shift_ms: int) -> None:
         assert int(at.timestamp()) // 60 == local_minute("Europe/Berlin", tick)
 
 
-@pytest.mark.parametrize(("held", "loss"), [(b.SLOW_BELOW, 4), (b.SLOW_BELOW + 1, 1)])
-def test_a_sleepers_meters_slow_down_at_the_mark(held: int, loss: int) -> None:
-    state = asleep(adult(body=replace(adult().body, fullness=held, hygiene=held)))
+@pytest.mark.parametrize("sleeps", [False, True])
+@pytest.mark.parametrize(("held", "part"), [(b.SLOW_BELOW, 4), (b.SLOW_BELOW + 1, 1)])
+def test_meters_slow_down_at_the_mark_awake_and_asleep(held: int, part: int, sleeps: bool) -> None:
+    awake_one = adult(body=replace(adult().body, fullness=held, hygiene=held))
+    state = asleep(awake_one) if sleeps else awake_one
     after = advance(state, NOON + MINUTE).state
     pace = pace_of(state, 12)
-    assert (held - pace.fullness // loss, held - pace.hygiene // loss) == (after.body.fullness, after.body.hygiene)
+    assert (held - pace.fullness // part, held - pace.hygiene // part) == (after.body.fullness, after.body.hygiene)
+
+
+@pytest.mark.parametrize(("short_of", "stage"), [(1, "hatchling"), (0, "child")])
+def test_a_hatchling_grows_when_all_its_minutes_are_lived(short_of: int, stage: str) -> None:
+    state = replace(awake(), stage="hatchling", care=0, minutes_lived=b.GROWTH_CHILD - short_of)
+    assert stage == grown(state, NOON).stage
 
 
 def test_a_hue_is_a_draw_around_the_whole_circle() -> None:
@@ -269,6 +278,18 @@ def test_strokes_get_words_again_exactly_ten_minutes_later(after_ms: int, asks: 
     assert asks is (do(first, care("stroke"), NOON + after_ms).turn is not None)
 
 
+def test_bonds_gain_what_the_character_makes_of_it() -> None:
+    for seed in ("fern", "moss", "ivy"):
+        state = awake(seed=seed)
+        assert 100 * percent(state.character.traits, "bond") == bond_gain(state, 10_000)
+
+
+@pytest.mark.parametrize(("after_ms", "hours"), [(HOUR - 1, 6), (HOUR, 0)])
+def test_a_visit_has_just_begun_for_an_hour(after_ms: int, hours: int) -> None:
+    back = do(quietly(adult(), NOON + 6 * HOUR), care("lamp"), NOON + 6 * HOUR).state
+    assert hours == away_hours(back, NOON + 6 * HOUR + after_ms)
+
+
 @pytest.mark.parametrize(("kind", "item"), [("toy", "ball"), ("gift", "shell"), ("catch", None)])
 def test_what_is_no_food_fills_nobody(kind: str, item: str | None) -> None:
     asked = do(adult(), offer(kind, item), NOON).state
@@ -347,6 +368,20 @@ def test_lately_ends_with_the_minute_of_a_late_page() -> None:
     header = build_request(state, turn).header
     assert "was fed plum" in header
     assert "had a bath" not in header
+
+
+def test_a_page_is_told_what_happened_since_the_last_one() -> None:
+    events = (Event("fed", NOON - HOUR, "soup"), Event("fed", NOON - HOUR + 1, "plum"))
+    state = adult(owed=Owed(TODAY, NOON, 0), events=events, diary_since_ms=NOON - HOUR)
+    turn = pending_turn(state)
+    assert turn is not None
+    assert ("(Today: was fed plum.)",) == build_request(state, turn).lines
+
+
+def test_a_game_has_a_name_of_one_letter_at_least() -> None:
+    assert "g" == parse_command({"kind": "game", "gameId": "g", "score": 1}).game_id
+    with pytest.raises(CommandRefused, match="out_of_range"):
+        parse_command({"kind": "game", "gameId": "", "score": 1})
 
 
 def test_what_comes_to_mind_is_counted_in_a_reply_only() -> None:
