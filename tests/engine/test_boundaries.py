@@ -201,6 +201,21 @@ def test_an_owner_exactly_three_days_away_is_not_called(late_ms: int, wants: boo
     assert wants is (after.want is not None)
 
 
+@pytest.mark.parametrize(("early_ms", "wants"), [(MINUTE, False), (0, True)])
+def test_company_is_wanted_after_exactly_seven_hours(early_ms: int, wants: bool) -> None:
+    well = replace(adult().body, fullness=900_000, hygiene=900_000, warmth=900_000)
+    owner_ms = NOON + HOUR - b.COMPANY_AFTER_MINUTES * MINUTE + early_ms
+    after = advance(adult(body=well, want_ms=0, owner_ms=owner_ms), NOON + HOUR).state
+    assert wants is (after.want is not None and after.want.kind == "company")
+
+
+@pytest.mark.parametrize(("early_ms", "visits"), [(1, 0), (0, 1)])
+def test_an_owner_back_after_exactly_an_hour_begins_a_visit(early_ms: int, visits: int) -> None:
+    state = quietly(adult(events=(), owner_ms=NOON), NOON + 59 * MINUTE)
+    came = do(state, care("lamp"), NOON + b.VISIT_GAP_MINUTES * MINUTE - early_ms).state
+    assert visits == sum(event.kind == "came" for event in came.events)
+
+
 @pytest.mark.parametrize(
     ("events", "since_ms", "page"),
     [
