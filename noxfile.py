@@ -138,6 +138,14 @@ def fortnight(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def parity(session: nox.Session) -> None:
+    """Ask every interpreter at hand for the engine's contract: `nox -s parity -- --python PATH --pyodide DIR`."""
+    install_locked(session, "test")
+    install_node_modules(session)
+    session.run("python", "-m", "tools.parity", *session.posargs)
+
+
+@nox.session(default=False)
 def mutation(session: nox.Session) -> None:
     """Put small faults into the engine and see whether its tests notice; resumable, two hours for 1,000."""
     install_locked(session, "test")
