@@ -128,6 +128,16 @@ def test_a_check_says_when_an_address_is_taken(environ, setting):
     assert (2, True) == (done.returncode, f"cannot listen on {address}: another program" in done.stderr)
 
 
+def test_a_warm_brain_leaves_nothing_in_the_user_s_directories(environ, tmp_path):
+    """ONNX Runtime's own telemetry would keep a device id there."""
+    home = tmp_path / "home"
+    home.mkdir()
+    places = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "TMPDIR": str(tmp_path)}
+    done = run("serve", "--check", environ=environ | places)
+    assert (0, "") == (done.returncode, done.stderr)
+    assert list(home.rglob("*")) == []
+
+
 def test_the_configuration_is_shown_with_its_sources_and_without_the_enrol_code(environ):
     done = run("serve", "--print-config", environ=environ | {"SUBTOKENLING_ENROL_CODE": "otter-lamp-42"})
     assert (0, "") == (done.returncode, done.stderr)
