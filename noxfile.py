@@ -125,7 +125,7 @@ def package(session: nox.Session) -> None:
     session.install("--require-hashes", "-r", str(LOCKS / "base.txt"))
     session.install("--no-deps", "--force-reinstall", *map(str, out.glob("*.whl")))
     with session.chdir(session.create_tmp()):
-        session.run("tokenling", "preview", "--check", "--state", "state")
+        session.run("tokenling", "preview", "--check", "--port", "0", "--state", "state")
         page = "from tokenling.cli.hosting import WEB_ROOT; assert (WEB_ROOT / 'index.html').is_file(), WEB_ROOT"
         session.run("python", "-c", page)
 

@@ -1,5 +1,6 @@
 """ONNX Runtime, imported late and set up in one place: which wheel, which options, what a session declares."""
 
+import os
 from collections.abc import Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -9,6 +10,10 @@ from tokenling.runtime.graph import TensorInfo
 
 if TYPE_CHECKING:
     import onnxruntime
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+"""Read when ONNX Runtime is loaded: its wheels otherwise keep a device id and events in the user's cache directory, for
+their maker. Nothing of a pet's house leaves it."""
 
 Numerics: TypeAlias = Literal["exact", "fast"]
 
