@@ -6,9 +6,10 @@ is integers: weights at scale 2^32, sums, the draw. Chance is Philox4x32-10, a c
 """
 
 import math
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -49,8 +50,7 @@ _LOG2E, _HALF = np.array(LOG2E_Q30, dtype=np.int64), np.array(2**35, dtype=np.in
 _TO_STEPS = np.array(36, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Draw:
+class Draw(NamedTuple):
     """The chosen token; `near_tie` when a logit change of `NEAR_TIE_LOGIT` could have chosen its neighbour."""
 
     token: int
@@ -102,61 +102,79 @@ def weights_of(logits: Logits, greatest: float, temperature_milli: int) -> Integ
     return weights
 
 
-def top_ids(logits: Logits, top_k: int) -> Integers:
-    """The ids of the `top_k` greatest logits (0 for all), greatest first, ties by the lower id."""
+def top_values(logits: Logits, top_k: int) -> Logits:
+    """The `top_k` greatest logits (0 for all), greatest first; a NaN counts as greater than any number."""
     size = logits.shape[0]
-    if not 0 < top_k < size:
-        return (-logits).argsort(kind="stable")
-    level = (logits >= _floor_of_top(logits, top_k)).nonzero()[0]  # all of the top, and perhaps more
-    return level[(-logits[level]).argsort(kind="stable")][:top_k]
+    if size > PARTITION_MAX and 0 < top_k * BLOCKS_PER_TOP * 2 <= size and not math.isnan(logits.max()):
+        logits = logits[(logits >= _floor_of_top(logits, top_k)).nonzero()[0]]  # all of the top, and perhaps more
+        size = logits.shape[0]
+    values = logits.copy()
+    if 0 < top_k < size:
+        values.partition(size - top_k)
+        values = values[size - top_k :]
+    values.sort()
+    return values[::-1]
 
 
 def _floor_of_top(logits: Logits, top_k: int) -> np.float32:
-    """A logit that at least `top_k` logits reach: the least of the top itself, or for a large vocabulary a lower one.
-
-    Of the greatest of each block, the `top_k` greatest are so many logits of different blocks.
-    """
-    size, blocks = logits.shape[0], top_k * BLOCKS_PER_TOP
-    if size > PARTITION_MAX and 2 * blocks <= size:
-        rows = size // blocks  # what does not fill a block is left out: a lower floor is a floor too
-        logits = logits[: rows * blocks].reshape(rows, blocks).max(axis=0)
-    rank = logits.shape[0] - top_k
-    sorted_so_far = logits.copy()
-    sorted_so_far.partition(rank)
-    floor: np.float32 = sorted_so_far[rank]
+    """A logit that at least `top_k` reach: of the greatest of each block, the `top_k` greatest are so many of them."""
+    blocks = top_k * BLOCKS_PER_TOP
+    rows = logits.shape[0] // blocks  # what does not fill a block is left out: a lower floor is a floor too
+    maxima = logits[: rows * blocks].reshape(rows, blocks).max(axis=0)
+    maxima.partition(blocks - top_k)
+    floor: np.float32 = maxima[blocks - top_k]
     return floor
+
+
+def id_of(logits: Logits, top: Logits, at: int) -> int:
+    """The token that stands at `at` when tokens are ordered as `top` is, equals by the lower id."""
+    value = top[at]
+    equals = (logits == value).nonzero()[0]
+    # values alone are sorted, in the half of the time: how many of its equals stand before it tells which it is
+    before = int((top[:at] == value).sum()) if at and top[at - 1] == value else 0
+    return int(equals[before])
 
 
 def choose(logits: Logits, sampling: Sampling, step: int) -> Draw:
     """The token of this step. Illegal ids hold -inf. Raises `LaneFailed` when the greatest logit is not finite."""
-    best = int(logits.argmax())  # the first of equals; a NaN wins, so it is seen here
-    greatest = float(logits[best])
-    if not math.isfinite(greatest):
-        raise LaneFailed("logits_not_finite", "logits", greatest, "a finite greatest logit")
     if sampling.temperature_milli == 0:
-        others = (logits[:best], logits[best + 1 :])
-        runner_up = max((float(part.max()) for part in others if part.size), default=-math.inf)
-        return Draw(best, greatest - runner_up <= 2 * NEAR_TIE_LOGIT)
-    ids = top_ids(logits, sampling.top_k)
-    sums = np.add.accumulate(weights_of(logits[ids], greatest, sampling.temperature_milli))
-    total = int(sums[kept(sums, sampling.top_p_milli) - 1])
+        return _choose_greatest(logits)
+    top = top_values(logits, sampling.top_k)
+    greatest = _finite(float(top[0]))
+    # few numbers are quicker in a list: each one that leaves an array becomes an object on the way
+    sums = np.add.accumulate(weights_of(top, greatest, sampling.temperature_milli)).tolist()
+    total = sums[kept(sums, sampling.top_p_milli) - 1]
     draw = draw64(sampling.seed, step)
     at = picked(sums, (draw * total) >> 64)
-    edges = (int(sums[at - 1]) if at else 0, int(sums[at]))
-    return Draw(int(ids[at]), _is_near(edges, total, draw, sampling.temperature_milli))
+    edges = (sums[at - 1] if at else 0, sums[at])
+    return Draw(id_of(logits, top, at), _is_near(edges, total, draw, sampling.temperature_milli))
 
 
-def kept(sums: Integers, top_p_milli: int) -> int:
+def _choose_greatest(logits: Logits) -> Draw:
+    best = int(logits.argmax())  # the first of equals; a NaN wins, so it is seen here
+    greatest = _finite(float(logits[best]))
+    others = (logits[:best], logits[best + 1 :])
+    runner_up = max((float(part.max()) for part in others if part.size), default=-math.inf)
+    return Draw(best, greatest - runner_up <= 2 * NEAR_TIE_LOGIT)
+
+
+def _finite(greatest: float) -> float:
+    if not math.isfinite(greatest):
+        raise LaneFailed("logits_not_finite", "logits", greatest, "a finite greatest logit")
+    return greatest
+
+
+def kept(sums: Sequence[int], top_p_milli: int) -> int:
     """How many of the sorted tokens top-p keeps: the fewest whose sum reaches its share of the whole, at least one."""
     if top_p_milli >= 1000:
-        return sums.shape[0]
-    wanted = -(-int(sums[-1]) * top_p_milli // 1000)  # rounded up: a sum times 1000 reaches the product from there on
-    return max(1, int(sums.searchsorted(wanted, side="left")) + 1)
+        return len(sums)
+    wanted = -(-sums[-1] * top_p_milli // 1000)  # rounded up: a sum times 1000 reaches the product from there on
+    return max(1, bisect_left(sums, wanted) + 1)
 
 
-def picked(sums: Integers, mark: int) -> int:
+def picked(sums: Sequence[int], mark: int) -> int:
     """The first token whose running sum is greater than `mark`: never one of weight 0."""
-    return int(sums.searchsorted(mark, side="right"))
+    return bisect_right(sums, mark)
 
 
 def _is_near(edges: tuple[int, int], total: int, draw: int, temperature_milli: int) -> bool:

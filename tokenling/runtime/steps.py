@@ -128,9 +128,9 @@ class Steps:
 
     def _last_row(self, logits: np.ndarray[tuple[int, int, int], np.dtype[np.float32]], length: int) -> Logits:
         """The last token's logits out of those of the step."""
-        allowed = ((1, length, self._layout.vocabulary), (1, 1, self._layout.vocabulary))
-        if logits.shape not in allowed:
-            raise LaneFailed("logits_shape", "logits", logits.shape, f"{allowed[0]} or {allowed[1]}")
+        one_row, every_row = (1, 1, self._layout.vocabulary), (1, length, self._layout.vocabulary)
+        if logits.shape not in (one_row, every_row):
+            raise LaneFailed("logits_shape", "logits", logits.shape, f"{every_row} or {one_row}")
         last: Logits = logits[0, -1]
         return last
 

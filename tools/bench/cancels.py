@@ -2,8 +2,9 @@
 
     python -m tools.bench.cancels --brain DIR [--dtype q4] [--prompt 400] [--tokens 64] [--cancels 1000] [--threads 1]
 
-A point is drawn evenly over the whole turn, prefill included. The exit code is 1 when memory or threads grew, when an
-undisturbed turn changed its tokens, or when the median cancel took more than 100 ms.
+A point is drawn evenly over the whole turn, prefill included. A lag is from the scope's cancel until the lane is free;
+on a busy machine the timer that cancels is late itself, which is no part of it. The exit code is 1 when memory or
+threads grew, when an undisturbed turn changed its tokens, or when one cancel in a hundred took more than 100 ms.
 """
 
 import argparse
@@ -38,10 +39,21 @@ async def timed(lane: Lane, plan: DecodePlan) -> tuple[float, float, tuple[int, 
 
 async def lag_of(lane: Lane, plan: DecodePlan, after_s: float) -> float | None:
     """Seconds from the cancel to the lane being free; None when the turn was over before it."""
-    started = trio.current_time()
-    with trio.move_on_after(after_s) as scope:
-        await lane.generate(plan)
-    return trio.current_time() - started - after_s if scope.cancelled_caught else None
+    began = 0.0
+
+    async def cancel_later(scope: trio.CancelScope) -> None:
+        nonlocal began
+        await trio.sleep(after_s)
+        began = trio.current_time()
+        scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        with trio.CancelScope() as scope:
+            nursery.start_soon(cancel_later, scope)
+            await lane.generate(plan)
+        ended = trio.current_time()
+        nursery.cancel_scope.cancel()
+    return ended - began if scope.cancelled_caught else None
 
 
 async def campaign(lane: Lane, plan: DecodePlan, cancels: int) -> dict[str, object]:
@@ -70,7 +82,7 @@ async def campaign(lane: Lane, plan: DecodePlan, cancels: int) -> dict[str, obje
         "moreThreads": more,
         "sameTokensAfter": found == expected,
         "good": found == expected and more <= 0 and grown < GROWTH_MIB_MAX
-        and all(statistics.median(values) <= LATENCY_MS_MAX for values in lags.values() if values),
+        and all(summary(values)["p99"] <= LATENCY_MS_MAX for values in lags.values() if values),
     }  # fmt: skip
 
 

@@ -5,24 +5,25 @@
 
 onnxruntime-genai brings an ONNX Runtime of its own, so both sides run on that one, in one process. Both sample with
 temperature 0.85, top-k 40, top-p 0.92 (their draws differ, so their words do), and both write exactly `--tokens`
-tokens. The clock is the thread's processor time.
+tokens. A round's step is the median of its steps by the wall clock, a prefill the thread's processor time. The lane
+runs its rewriting of the graph, onnxruntime-genai the graph as it is stored.
 """
 
 import argparse
+import itertools
 import json
 import statistics
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import onnxruntime_genai
 
-from tokenling.runtime import Brain, DecodePlan, Lane, Sampling, decode, open_brain
+from tokenling.runtime import Brain, DecodePlan, Sampling, open_brain
 from tokenling.runtime.brain import GRAPH_FILES
-from tools.bench.decode import PROMPT
+from tools.bench.decode import PROMPT, TimedLane
 
 
 def genai_config(brain: Brain, directory: Path) -> Mapping[str, object]:
@@ -76,39 +77,20 @@ def genai_times(model: onnxruntime_genai.Model, ids: tuple[int, ...], tokens: in
     generator.append_tokens(np.array([ids], dtype=np.int32))
     generator.generate_next_token()
     first = time.thread_time()
+    ends = [time.perf_counter()]
     for _ in range(tokens - 1):
         generator.generate_next_token()
-    ended = time.thread_time()
+        ends.append(time.perf_counter())
     assert generator.token_count() == length
-    return (first - started) * 1000, (ended - first) * 1000 / (tokens - 1)
+    step = statistics.median(after - before for before, after in itertools.pairwise(ends))
+    return (first - started) * 1000, step * 1000
 
 
-class FirstRun:
-    """An ORT session that notes when its first run ends, and is out of the way from then on: a clock read at each step
-    would cost this side more than a hundredth of it."""
-
-    def __init__(self, inner: object) -> None:
-        self._run = inner.run_with_ortvaluevector  # type: ignore[attr-defined]
-        self.watch()
-
-    def watch(self) -> None:
-        """Note the next run."""
-        self.run_with_ortvaluevector = self._noted
-
-    def _noted(self, *arguments: object) -> None:
-        self._run(*arguments)
-        self.ended = time.thread_time()
-        self.run_with_ortvaluevector = self._run
-
-
-def lane_sides(lane: Lane, session: FirstRun, ids: tuple[int, ...], tokens: int) -> tuple[float, float]:
+def lane_times(lane: TimedLane, ids: tuple[int, ...], tokens: int) -> tuple[float, float]:
     """The same through a lane."""
-    session.watch()
-    started = time.thread_time()
-    generation = decode(lane, DecodePlan(ids, tokens, Sampling(850, 40, 920, 7), (), ignore_eos=True))
-    ended = time.thread_time()
-    assert len(generation.token_ids) == tokens
-    return (session.ended - started) * 1000, (ended - session.ended) * 1000 / (tokens - 1)
+    times = lane.run(DecodePlan(ids, tokens, Sampling(850, 40, 920, 7), (), ignore_eos=True))
+    assert len(times.token_ids) == tokens
+    return times.first_ms, times.step_ms
 
 
 def main() -> None:
@@ -123,8 +105,7 @@ def main() -> None:
     chosen = parser.parse_args()
     brain = open_brain(chosen.brain, precision=chosen.dtype, numerics=chosen.numerics)
     ids = (brain.tokenizer.encode(PROMPT) * chosen.prompt)[-chosen.prompt :]
-    session = FirstRun(brain.ort_session)
-    lane = Lane(replace(brain, ort_session=session))
+    lane = TimedLane(brain, time.thread_time)
     with tempfile.TemporaryDirectory() as folder:
         model = open_genai(brain, chosen.brain, Path(folder))
         sides: dict[str, list[tuple[float, float]]] = {"onnxruntime-genai": [], "lane": []}
@@ -132,8 +113,8 @@ def main() -> None:
             # each first untimed: the other left its own copy of the weights in the processor's caches
             genai_times(model, ids, chosen.tokens)
             sides["onnxruntime-genai"].append(genai_times(model, ids, chosen.tokens))
-            lane_sides(lane, session, ids, chosen.tokens)
-            sides["lane"].append(lane_sides(lane, session, ids, chosen.tokens))
+            lane_times(lane, ids, chosen.tokens)
+            sides["lane"].append(lane_times(lane, ids, chosen.tokens))
         del model
     for name, times in sides.items():
         firsts, steps = zip(*times[1:], strict=True)
