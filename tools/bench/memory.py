@@ -4,10 +4,10 @@
 
 `weightsMiB` is what the graph's constants take once each (unfolded to float32 in `exact`, as stored in `fast`),
 `cachesMiB` what a turn's caches take at their longest, twice: a step reads the old and writes the new. `overMiB` is
-what is left of the difference: its bound is 50. `againMiB` is the part of it that ONNX Runtime's own graph holds a second
-time: a table that is looked up and multiplied by stands there in two forms. Resident memory is read before the brain is
-opened, with ONNX Runtime, tokenizers, NumPy and Trio imported, and after the turns; what is weighed is weighed in a
-process of its own, as it would leave its own traces.
+what is left of the difference: its bound is 50. `againMiB` is the part of it that ONNX Runtime's own graph holds a
+second time: a table that is looked up and multiplied by stands there in two forms. Resident memory is read before the
+brain is opened, with ONNX Runtime, tokenizers, NumPy and Trio imported, and after the turns; what is weighed is weighed
+in a process of its own, as it would leave its own traces.
 """
 
 import argparse
