@@ -107,7 +107,6 @@ def bodies_of(owner: Owner) -> dict[str, dict[str, Any]]:
         "remote": {**operation, "to": "remote", "deviceId": str(uuid.UUID(int=8)), "save": owner.save},
         "local": {**operation, "to": "local", "deviceId": str(uuid.UUID(int=8))},
         "key": {**operation, "newKeyHash": "0" * 64},
-        "newborn": {"name": "Pip", "timeZone": "Etc/UTC", "petSeed": "seed"},
     }
 
 
@@ -115,7 +114,8 @@ def path_of(owner: Owner, route: str) -> str:
     ends = {"command": "/commands", "remote": "/transfer", "local": "/transfer", "key": "/key"}
     if route in ends:
         return owner.path + ends[route]
-    return {"prepare": "/api/pets", "newborn": "/app/newborn"}[route]
+    assert route == "prepare"
+    return "/api/pets"
 
 
 def head_of(method: str, path: str, length: int | None, *, key: str | None, more: tuple[str, ...] = ()) -> bytes:

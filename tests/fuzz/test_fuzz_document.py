@@ -25,27 +25,23 @@ REQUESTS = 1500
 ANSWER_S_MAX = 20.0
 HELD = (
     "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
-    "negative_data_rejection", "allow_header_conformance",
+    "allow_header_conformance",
 )  # fmt: skip
 """Schemathesis's checks that are made of each answer. Not `positive_data_acceptance`: a whole request that the
-document allows is refused all the same when it is not the moment for it."""
+document allows is refused all the same when it is not the moment for it. Not `negative_data_rejection`: it skips what
+was changed by hand, and without a real pet's id nothing is ever accepted; that nothing changes is asserted instead."""
 
 
-NEWBORN, VIEW = "/app/newborn", "/api/pets/{petId}"
+VIEW = "/api/pets/{petId}"
 
 
 def read_document() -> dict:
-    """The host's document without its keys: the tests bring those of real pets. A zone that is drawn is none."""
+    """The host's document without its keys: the tests bring those of real pets."""
     document = json.loads((ROOT / "docs" / "openapi.json").read_text())
     for methods in document["paths"].values():
         for operation in methods.values():
             del operation["security"]
-    body_of(document["paths"][NEWBORN])["properties"]["timeZone"] = {"enum": ["Etc/UTC", "Asia/Kolkata"]}
     return document
-
-
-def body_of(path: dict) -> dict:
-    return path["post"]["requestBody"]["content"]["application/json"]["schema"]
 
 
 def cases(document: dict) -> st.SearchStrategy[Case]:
@@ -129,11 +125,6 @@ LIES = {
         VIEW,
         lambda view: answer_of(view["get"])["required"].append("fur"),
         "ValidationError",
-    ),
-    "a bound that is not kept": (
-        NEWBORN,
-        lambda newborn: body_of(newborn)["properties"]["name"].update(minLength=9),
-        "AcceptedNegativeData",
     ),
 }
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 REQUESTS = 1500
 """Half of the 3,000 of a default run; the others are drawn in `test_fuzz_document.py`."""
-ROUTES = ("prepare", "command", "remote", "local", "key", "newborn")
+ROUTES = ("prepare", "command", "remote", "local", "key")
 
 
 json_values = st.recursive(
@@ -155,8 +155,6 @@ HAND_MADE: dict[str, tuple[str, str, int]] = {
     "a pet id with a line break": ("prepare", '{"id": "00000000-0000-4000-8000-00000000000\\n"}', 422),
     "a host that is full": ("prepare", '{"id": "00000000-0000-4000-8000-000000000000"}', 409),
     "a stale epoch": ("command", "{}", 409),
-    "a newborn without a zone": ("newborn", '{"timeZone": "Mars/Olympus"}', 422),
-    "a newborn whose name is a tag": ("newborn", '{"name": 5}', 422),
 }
 
 

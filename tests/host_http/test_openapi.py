@@ -9,19 +9,13 @@ from host_http_support import DEVICE, OPERATION, PET, client, command_body, remo
 from jsonschema import Draft202012Validator
 
 from tokenling.engine import LISTS, CommandRefused, parse_command
-from tokenling.host import newborn
 from tokenling.host.envelope_fields import read_command, read_key_change, read_preparation, read_transfer
 from tokenling.host.errors import CODES, ApiError
 from tokenling.host.openapi import ANYWHERE, HANDLERS, openapi_document
 from tokenling.host.openapi_schemas import BODIES, COMMANDS
-from tokenling.host.strict_json import parse
 from tools.openapi_page import PAGE, page
 
 DOCUMENT = openapi_document()
-
-
-def read_newborn(body):
-    return newborn.newborn_save(parse(body), brain_id="b", weather_seed="", now_ms=1_790_000_000_000)
 
 
 LOCAL = {"to": "local", "operationId": OPERATION, "epoch": 1, "deviceId": DEVICE}
@@ -33,7 +27,6 @@ CASES = {
     "change_key": (
         read_key_change, BODIES["change_key"], {"epoch": 1, "operationId": OPERATION, "newKeyHash": "0" * 64},
     ),
-    "newborn": (read_newborn, BODIES["newborn"], {"name": "Pip", "timeZone": "Etc/UTC", "petSeed": "x"}),
 }  # fmt: skip
 
 

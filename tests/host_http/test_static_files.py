@@ -171,15 +171,6 @@ def test_a_brain_without_a_manifest_offers_the_contract_s_files_only(brain_dir: 
     assert set(brain_files(SiteBrain(brain_dir, "b", "fp32"))) == {"/brain/b/config.json", "/brain/b/tokenizer.json"}
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"])
-async def test_the_newborns_path_is_no_file_and_takes_post_only(web_root: Path, method: str) -> None:
-    async with running(web_root=web_root, newborn=lambda _body: b"{}") as host, client(host) as http:
-        refused = await http.request(method, "/app/newborn")
-        made = await http.post("/app/newborn", json={})
-    assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
-    assert (made.status_code, made.content) == (200, b"{}")
-
-
 BUILT_SCRIPT = "app/main-0123456789ab.js"
 
 

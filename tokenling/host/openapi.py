@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tokenling import __version__
 from tokenling.host.errors import CODES
-from tokenling.host.http_app import API_ROUTES, NEWBORN_ROUTE
+from tokenling.host.http_app import API_ROUTES
 from tokenling.host.json_value import JsonValue
 from tokenling.host.openapi_schemas import ANSWERS, BODIES, PET_ID, PROBLEM, JsonObject
 from tokenling.host.polls import WAIT_S_MAX
@@ -64,16 +64,13 @@ HANDLERS: Mapping[str, Answers] = {
     ),
     "change_key": Answers("Replace the access key.", {200: "The old key is dead."}, (*OF_A_PET, *OF_A_CHANGE)),
     "receipts": Answers("The last turn receipts.", {200: "At most 50, oldest first."}, OF_A_PET),
-    "newborn": Answers(
-        "The save of a newborn pet; nothing is stored.", {200: "A save."}, ("invalid_json", "invalid_envelope")
-    ),
 }  # fmt: skip
 
 
 def openapi_document() -> JsonObject:
     """The whole document; the same code gives the same bytes."""
     paths: dict[str, JsonValue] = {}
-    for (method, rule), name in (*API_ROUTES.items(), (("POST", NEWBORN_ROUTE), "newborn")):
+    for (method, rule), name in API_ROUTES.items():
         path = paths.setdefault(rule.replace("<pet_id>", "{petId}"), {})
         assert isinstance(path, dict), "made above"
         path[method.lower()] = _operation(name, rule)

@@ -5,7 +5,7 @@ Tests hold the first to the readers of envelopes and commands, the second to ans
 
 from collections.abc import Mapping
 
-from tokenling.engine.bounds import NAME_MAX, RAW_TEXT_MAX, SCORE_MAX, SEED_MAX, ZONE_MAX
+from tokenling.engine.bounds import RAW_TEXT_MAX, SCORE_MAX, ZONE_MAX
 from tokenling.engine.commands import GAME_ID_MAX, ITEMS_BY_OFFER
 from tokenling.engine.lists import CARE, CHATTERS, FOODS
 from tokenling.host.envelope_fields import ENROL_CODE_MAX, RANDOM_UUID, SHA256_HEX, UUID
@@ -99,12 +99,6 @@ BODIES: Mapping[str, JsonObject] = {
         ]
     },
     "change_key": _object(("epoch", "operationId", "newKeyHash"), **OPERATION, newKeyHash=matching(SHA256_HEX)),
-    "newborn": _object(
-        ("name", "timeZone", "petSeed"),
-        name=_text(NAME_MAX),
-        timeZone=_text(ZONE_MAX),
-        petSeed=matching(f"[0-9A-Za-z._-]{{1,{SEED_MAX}}}"),
-    ),
 }
 """The request bodies, by the handler's name."""
 
@@ -142,7 +136,6 @@ ANSWERS: Mapping[str, JsonObject] = {
     "transfer": _object(tuple(DONE), **MOVED),
     "change_key": _object(tuple(DONE), **DONE),
     "receipts": _object(("receipts",), receipts=OBJECTS),
-    "newborn": SAVE,
 }
 """The good answers that have a body, by the handler's name."""
 

@@ -7,7 +7,6 @@ from typing import TypeVar
 import trio
 from quart import Response, request
 
-from tokenling.host import strict_json
 from tokenling.host.answers import encoded
 from tokenling.host.envelope_fields import (
     Preparation,
@@ -129,18 +128,6 @@ class Api:
             raise ApiError(403, "enrol_required", "This host takes new pets with its enrol code only.")
         if not same_secret(self._enrol_code, preparation.enrol_code):
             raise ApiError(403, "enrol_wrong", "The enrol code is not this host's.")
-
-
-class Newborns:
-    """The handler of `POST /app/newborn`: the save that a page without an engine adopts. No key, nothing stored."""
-
-    def __init__(self, save_of: Callable[[JsonValue], bytes]) -> None:
-        self._save_of = save_of
-
-    async def make(self) -> Response:
-        refuse_query()
-        body = await request.get_data(cache=False, as_text=False, parse_form_data=False)
-        return json_response(self._save_of(strict_json.parse(body)), headers={"cache-control": "no-store"})
 
 
 class Files:

@@ -37,7 +37,6 @@ from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.http_app import create_app
 from tokenling.host.listener import bind_listener, bound_address, own_hosts, own_origins
 from tokenling.host.metrics import Metrics, Sources
-from tokenling.host.newborn import newborn_save
 from tokenling.host.notify import Notifier
 from tokenling.host.pets import Pets, PetsSettings
 from tokenling.host.plan import HostBrain, HostPlan
@@ -223,9 +222,6 @@ def _application(plan: HostPlan, pets: Pets, brain: HostBrain, address: Address,
             enrol_code=settings.enrol_code,
             doors=doors,
             free_bytes=partial(free_bytes, settings.database),
-            newborn=lambda body: newborn_save(
-                body, brain_id=brain.brain_id, weather_seed=settings.weather_seed, now_ms=plan.now_ms()
-            ),
         )
     except WebFilesError as refused:
         raise HostRefused(ExitCode.SETTINGS, str(refused)) from None
