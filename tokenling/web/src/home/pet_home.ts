@@ -16,6 +16,7 @@ import { Mover } from "./mover.ts";
 import { Outbox } from "./outbox.ts";
 import { HomeProblem } from "./problems.ts";
 import type { Records } from "./records.ts";
+import { TURNS_MAX } from "./records.ts";
 import { isFollowed, RemoteLife } from "./remote_life.ts";
 import { hostTurns, localTurns } from "./turn_links.ts";
 import * as wire from "./wire.ts";
@@ -200,7 +201,8 @@ export class PetHome implements Home {
     const { entry } = this.#row;
     if (!isFollowed(this.#row) || entry === null) return kept;
     const save = this.#remote?.view()?.save ?? newestOf(this.#row)?.save ?? {};
-    return hostTurns(await wire.receipts(entry), save);
+    const there = await hostTurns(await wire.receipts(entry).catch(silence), save);
+    return [...there, ...kept].slice(0, TURNS_MAX);
   }
 
   retry(): void {
@@ -347,6 +349,12 @@ export class PetHome implements Home {
   #watched(): boolean {
     return this.#listeners.size > 0 && !this.#parts.hidden();
   }
+}
+
+/** What a silent host would have told; its refusal is told. */
+function silence(error: unknown): never[] {
+  if (error instanceof HomeProblem && error.lost) return [];
+  throw error;
 }
 
 /** The engine writes both into the save as a view has them. */

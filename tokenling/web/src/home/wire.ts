@@ -66,20 +66,20 @@ export async function moved(at: Connection, deviceId: string, request: MoveReque
   switch (request.kind) {
     case "prepare": {
       const body = { id: at.id, save: request.save, ...(enrolCode ? { enrolCode } : {}) };
-      return answerOf(await arrived(`${at.host}/api/pets`, { method: "POST", key: at.key, body }));
+      return recordOf(await arrived(`${at.host}/api/pets`, { method: "POST", key: at.key, body }));
     }
     case "transfer": {
-      return answerOf(await arrived(`${pet}/transfer`, { method: "POST", key: at.key, body: transferBody(request, deviceId) }));
+      return recordOf(await arrived(`${pet}/transfer`, { method: "POST", key: at.key, body: transferBody(request, deviceId) }));
     }
     case "key": {
       const { operationId, epoch } = request;
       const body = { operationId, epoch, newKeyHash: await keyHash(request.newKey) };
-      return answerOf(await arrived(`${pet}/key`, { method: "POST", key: at.key, body }));
+      return recordOf(await arrived(`${pet}/key`, { method: "POST", key: at.key, body }));
     }
     case "delete":
       return answerOf(await arrived(pet, { method: "DELETE", key: request.key }));
     case "view":
-      return answerOf(await arrived(pet, { key: request.key }));
+      return recordOf(await arrived(pet, { key: request.key }));
   }
 }
 
@@ -99,7 +99,7 @@ export async function stop(at: Stop, deviceId: string): Promise<Answer> {
 /** A wish, as it was first sent. Resolves when it has happened, throws the host's refusal. */
 export async function wish(at: Connection, { epoch, operationId, command }: Wish): Promise<Answer> {
   const body: JsonObject = { epoch, operationId, command };
-  return succeeded(answerOf(await arrived(`${petUrl(at)}/commands`, { method: "POST", key: at.key, body })));
+  return succeeded(recordOf(await arrived(`${petUrl(at)}/commands`, { method: "POST", key: at.key, body })));
 }
 
 /** The host's view and its tag, or null when nothing changed since `etag`. With `wait` the answer is held until it does. */
@@ -140,6 +140,13 @@ function isView(value: JsonObject | null): boolean {
   return numbers && typeof status === "string" && typeof save === "object" && save !== null;
 }
 
+/** An answer that says where the pet stands. One that does not is not from a host, whatever else answered. */
+function recordOf(came: Arrived): Answer {
+  const answer = answerOf(came);
+  if (answer.status < 400 && (answer.epoch < 1 || answer.revision < 1)) throw new HostSilent("unexpected_answer");
+  return answer;
+}
+
 function answerOf({ status, value }: Arrived): Answer {
   const number = (field: string) => (typeof value?.[field] === "number" ? value[field] : 0);
   const text = (field: string) => (typeof value?.[field] === "string" ? value[field] : "");
@@ -160,13 +167,14 @@ function answerOf({ status, value }: Arrived): Answer {
 async function arrived(url: string, sent: Sent, { also = [] }: { also?: number[] } = {}): Promise<Arrived> {
   const { response, text } = await fetched(url, sent);
   const { status } = response;
+  const expected = also.includes(status);
   const silent = status === 408 || status === 429 || status >= 500;
   const value = jsonIn(text);
-  if (silent && !also.includes(status)) throw new HostSilent(codeIn(value) ?? "unreachable", retryAfterMs(response));
+  if (silent && !expected) throw new HostSilent(codeIn(value) ?? "unreachable", retryAfterMs(response));
   const bare = status === 304 || status === 204;
   // an answer that breaks off half-way, or comes from something else on the way, is as lost as one that never came
   if (!bare && value === undefined) throw new HostSilent("unreachable");
-  if (status >= 400 && codeIn(value) === null) throw new HostSilent("unexpected_answer");
+  if (status >= 400 && !expected && !(isProblem(response) && codeIn(value) !== null)) throw new HostSilent("unexpected_answer");
   return { status, etag: response.headers.get("ETag"), value: value ?? null };
 }
 
@@ -192,6 +200,11 @@ async function fetched(url: string, { method = "GET", key, etag, body, signal, l
 function heard(answer: Arrived): Arrived {
   if (answer.status >= 400 && answer.status !== 503) throw new HostRefusal(codeIn(answer.value ?? undefined) ?? "unexpected_answer", answer.status);
   return answer;
+}
+
+/** A refusal of a pet host, not of something else on the way: its word may end a move. */
+function isProblem(response: Response): boolean {
+  return (response.headers.get("Content-Type") ?? "").startsWith("application/problem+json");
 }
 
 function retryAfterMs(response: Response): number | null {
