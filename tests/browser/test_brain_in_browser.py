@@ -120,18 +120,33 @@ def test_text_becomes_the_same_tokens(bench, native) -> None:
     )
 
 
-def top_two_gap(native, ids: list[int]) -> float:
-    """How far the two greatest logits behind `ids` lie apart, natively, with nothing cached."""
-    feeds = {"input_ids": np.array([ids]), "attention_mask": np.ones((1, len(ids)), dtype=np.int64),
-             "position_ids": np.arange(len(ids))[None]}  # fmt: skip
+def native_logits(native, ids: list[int]) -> np.ndarray:
+    """The logits (vocabulary,) behind `ids`, natively, with nothing cached."""
+    inputs = native.ort_session.get_inputs()
     shape = (1, native.config.kv_heads, 0, native.config.head_dim)
-    for item in native.ort_session.get_inputs():
-        if item.name.startswith("past"):
-            feeds[item.name] = np.zeros(shape, dtype=np.float32)
-    known = {item.name for item in native.ort_session.get_inputs()}
+    feeds = {item.name: np.zeros(shape, dtype=np.float32) for item in inputs if item.name.startswith("past")}
+    feeds |= {
+        "input_ids": np.array([ids]),
+        "attention_mask": np.ones((1, len(ids)), dtype=np.int64),
+        "position_ids": np.arange(len(ids))[None],
+    }
+    known = {item.name for item in inputs}
     [logits] = native.ort_session.run(["logits"], {name: value for name, value in feeds.items() if name in known})
-    second, first = np.sort(logits[0, -1].astype(np.float64))[-2:]
+    return logits[0, -1].astype(np.float64)
+
+
+def top_two_gap(native, ids: list[int]) -> float:
+    """How far the two greatest logits lie apart."""
+    second, first = np.sort(native_logits(native, ids))[-2:]
     return float(first - second)
+
+
+def test_logits_agree_far_better_than_a_near_tie_allows_for(bench, native, turns) -> None:
+    prompts = [list(plan_turn(request, native).prompt_ids) for request, _, _ in turns[:8]]
+    found = [np.array(bench.call("raw", {"kind": "logits", "promptIds": prompt})) for prompt in prompts]
+    apart = [np.abs(native_logits(native, ids) - logits).max() for ids, logits in zip(prompts, found, strict=True)]
+    log.info("logits apart: %.1e at most", max(apart))
+    assert max(apart) < NEAR_GAP / 10
 
 
 def test_greedy_replies_over_64_tokens_are_the_hosts(bench, native, turns) -> None:

@@ -248,3 +248,10 @@ def test_a_file_that_came_through_otherwise_is_refused(whole, bench, open_site, 
     sites.spoilt[f"/{name}/brain/tiny-0/config.json"] = data
     problem = bench.call("open")["problem"]
     assert ("file_changed", "config.json", found) == (problem["code"], problem["subject"], problem["found"])
+
+
+def test_a_file_that_a_cache_cut_short_is_fetched_again(whole, bench, open_site, sites) -> None:
+    _, name = open_site(whole, "tiny-0")
+    sites.spoilt_once[f"/{name}/brain/tiny-0/onnx/model_q4.onnx"] = b"half"
+    assert "ok" in bench.call("open")
+    assert sites.spoilt_once == {}

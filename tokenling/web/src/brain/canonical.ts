@@ -19,7 +19,7 @@ export function canonicalJson(value: Json): string {
 
 /** Orders texts by code point, as Python does; JavaScript's own order is by UTF-16 unit. */
 export function byCodePoint(a: string, b: string): number {
-  for (let at = 0; ; ) {
+  for (let at = 0; ;) {
     const [left, right] = [a.codePointAt(at), b.codePointAt(at)];
     if (left === undefined || right === undefined) return a.length - b.length;
     if (left !== right) return left - right;

@@ -1,7 +1,7 @@
 /* The page's side of the brain: one turn at a time, stopped within one token, and a second worker when the first dies.
 
-   A turn is a function of its request, so one that died with its worker is run again, once; a turn that takes two workers
-   down is told. The next one begins with a fresh worker. */
+   A turn is a function of its request, so one that died with its worker is run again, once; a turn that takes two
+   workers down is told. The next one begins with a fresh worker. */
 
 import type { Brain, BrainInfo, Generated, GenerationRequest, OwnerReceipt, Progress, Verdict } from "../contract.ts";
 import { addressOf, type Site } from "../site/site.ts";
@@ -34,17 +34,25 @@ interface Job {
 }
 
 /** Opens the site's brain in a worker. Rejects with a `BrainProblem`; of kind `lost`, a later try may succeed. */
-export async function openBrain(site: Site, onProgress: (progress: Progress) => void = () => undefined): Promise<Brain> {
+export async function openBrain(
+  site: Site,
+  onProgress: (progress: Progress) => void = () => undefined,
+): Promise<Brain> {
   const message = openMessage(site);
   const total = Object.values(message.brain.files).reduce((sum, file) => sum + file.bytes, message.ort.wasm.bytes);
   let loaded = 0;
-  const onBytes = (count: number) => onProgress({ part: "brain", loaded: (loaded = Math.min(loaded + count, total)), total });
+  const onBytes = (count: number) =>
+    onProgress({ part: "brain", loaded: (loaded = Math.min(loaded + count, total)), total });
   const makeWorker = () => workerOf(addressOf(site, site.workers.brain));
   return openWorkerBrain(message, makeWorker, onBytes);
 }
 
 /** The brain behind whatever worker `makeWorker` makes. */
-export async function openWorkerBrain(message: OpenMessage, makeWorker: () => Worker, onBytes: (count: number) => void): Promise<Brain> {
+export async function openWorkerBrain(
+  message: OpenMessage,
+  makeWorker: () => Worker,
+  onBytes: (count: number) => void,
+): Promise<Brain> {
   const brain = new WorkerBrain(message, makeWorker, onBytes);
   await brain.launch().catch((problem: unknown) => {
     if (problem instanceof BrainProblem && problem.code === "worker_crashed") return brain.launch();
@@ -137,7 +145,8 @@ class WorkerBrain implements Brain {
     try {
       await this.launch();
     } catch (problem) {
-      if (job.again || !(problem instanceof BrainProblem) || problem.code !== "worker_crashed") return this.#finish(job, () => job.reject(problem));
+      if (job.again || !(problem instanceof BrainProblem) || problem.code !== "worker_crashed")
+        return this.#finish(job, () => job.reject(problem));
       job.again = true;
       return this.#send(job);
     }
@@ -214,6 +223,16 @@ function newJob(
       job.settled = true;
     };
   };
-  const job: Job = { id, ask, onText, settled: false, again: false, over, end, resolve: once(resolve), reject: once(reject) };
+  const job: Job = {
+    id,
+    ask,
+    onText,
+    settled: false,
+    again: false,
+    over,
+    end,
+    resolve: once(resolve),
+    reject: once(reject),
+  };
   return job;
 }

@@ -43,7 +43,12 @@ function aliased(document: Document, most: number, ...aliases: [string, string])
   const values = given.map((alias) => positive(document, alias, most));
   const first = values[0];
   if (first === undefined) {
-    throw brainRefused("config_missing", `config.json ${aliases[0]}`, "nothing", `${aliases.join(" or ")}, a positive integer`);
+    throw brainRefused(
+      "config_missing",
+      `config.json ${aliases[0]}`,
+      "nothing",
+      `${aliases.join(" or ")}, a positive integer`,
+    );
   }
   if (values.some((value) => value !== first)) {
     throw brainRefused("config_conflict", `config.json ${aliases.join(" and ")}`, values, "the same number");
@@ -60,7 +65,12 @@ function positive(document: Document, field: string, most: number): number {
 }
 
 /** KV heads and head width. Only Llama may group its heads or have a width of its own. */
-function headShape(document: Document, isLlama: boolean, heads: number, hidden: number): { kvHeads: number; headDim: number } {
+function headShape(
+  document: Document,
+  isLlama: boolean,
+  heads: number,
+  hidden: number,
+): { kvHeads: number; headDim: number } {
   const has = (field: string) => document[field] !== null && document[field] !== undefined;
   if (!has("head_dim") && hidden % heads) {
     throw brainRefused("config_heads", "config.json hidden_size", hidden, `a multiple of the ${heads} heads`);
@@ -81,7 +91,12 @@ function headShape(document: Document, isLlama: boolean, heads: number, hidden: 
 function eosIds(value: unknown, vocabulary: number): number[] {
   const found: unknown[] = Array.isArray(value) ? value : [value];
   const ids = found.filter((entry): entry is number => typeof entry === "number" && Number.isInteger(entry));
-  if (found.length < 1 || found.length > EOS_IDS_MAX || ids.length !== found.length || new Set(ids).size !== ids.length) {
+  if (
+    found.length < 1 ||
+    found.length > EOS_IDS_MAX ||
+    ids.length !== found.length ||
+    new Set(ids).size !== ids.length
+  ) {
     throw brainRefused("eos_malformed", "config.json eos_token_id", value, "an integer or a list of different ones");
   }
   const outside = ids.find((id) => id < 0 || id >= vocabulary);

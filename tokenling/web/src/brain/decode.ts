@@ -72,7 +72,8 @@ export async function withSteps<Result>(lane: Lane, work: (steps: Steps) => Prom
 export function checkPlan(lane: Lane, plan: DecodePlan): void {
   const { positionsMax, vocabulary } = lane.model.config;
   const total = plan.promptIds.length + plan.maxNew;
-  if (total > positionsMax) throw requestRefused("does_not_fit", "prompt and output", `${total} tokens`, `at most ${positionsMax}`);
+  if (total > positionsMax)
+    throw requestRefused("does_not_fit", "prompt and output", `${total} tokens`, `at most ${positionsMax}`);
   const ids = [plan.promptIds, ...plan.insertions.values()].flat();
   if (ids.some((id) => !(id >= 0 && id < vocabulary))) {
     throw requestRefused("id_range", "prompt_ids", "an id outside", `ids from 0 to ${vocabulary - 1}`);

@@ -18,13 +18,18 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 
 /** The bytes of each file, all fetched side by side. `onBytes` is told of each piece that arrives. Rejects with a
     `BrainProblem`: `file_unreachable` may go away by itself, `file_changed` only with another site. */
-export async function fetchFiles(files: Record<string, FileAt>, onBytes: (count: number) => void): Promise<Map<string, Bytes>> {
+export async function fetchFiles(
+  files: Record<string, FileAt>,
+  onBytes: (count: number) => void,
+): Promise<Map<string, Bytes>> {
   const total = Object.values(files).reduce((sum, file) => sum + file.bytes, 0);
   if (!(total <= BRAIN_BYTES_MAX)) {
     throw brainRefused("file_too_large", "the brain's files", `${total} bytes`, `at most ${BRAIN_BYTES_MAX}`);
   }
   const stop = new AbortController();
-  const fetched = Object.entries(files).map(async ([name, file]) => [name, await fetchFile(name, file, onBytes, stop.signal)] as const);
+  const fetched = Object.entries(files).map(
+    async ([name, file]) => [name, await fetchFile(name, file, onBytes, stop.signal)] as const,
+  );
   try {
     return new Map(await Promise.all(fetched));
   } catch (error) {
@@ -33,10 +38,30 @@ export async function fetchFiles(files: Record<string, FileAt>, onBytes: (count:
   }
 }
 
-async function fetchFile(name: string, file: FileAt, onBytes: (count: number) => void, signal: AbortSignal): Promise<Bytes> {
+/** A file that came otherwise than listed is asked for once more, past the cache, where one cut short would stay so. */
+async function fetchFile(
+  name: string,
+  file: FileAt,
+  onBytes: (count: number) => void,
+  signal: AbortSignal,
+): Promise<Bytes> {
+  try {
+    return await fetchOnce(name, file, onBytes, { signal });
+  } catch (error) {
+    if (!(error instanceof BrainProblem) || error.code !== "file_changed") throw error;
+    return fetchOnce(name, file, () => undefined, { signal, cache: "reload" });
+  }
+}
+
+async function fetchOnce(
+  name: string,
+  file: FileAt,
+  onBytes: (count: number) => void,
+  how: RequestInit,
+): Promise<Bytes> {
   const bytes = new Uint8Array(file.bytes);
   let filled = 0;
-  for await (const piece of pieces(name, file.url, signal)) {
+  for await (const piece of pieces(name, file.url, how)) {
     if (filled + piece.length > bytes.length) throw changed(name, "more bytes", file);
     bytes.set(piece, filled);
     filled += piece.length;
@@ -48,14 +73,18 @@ async function fetchFile(name: string, file: FileAt, onBytes: (count: number) =>
   return bytes;
 }
 
-async function* pieces(name: string, url: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+/** The body piece by piece; what is left of it when nobody asks on is not fetched. */
+async function* pieces(name: string, url: string, how: RequestInit): AsyncGenerator<Uint8Array> {
+  let reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   try {
-    const answer = await fetch(url, { signal });
+    const answer = await fetch(url, how);
     if (!answer.ok || !answer.body) throw lost("file_unreachable", name, `status ${answer.status}`, "the file");
-    const reader = answer.body.getReader();
+    reader = answer.body.getReader();
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) yield piece.value;
   } catch (error) {
     throw error instanceof BrainProblem ? error : lost("file_unreachable", name, "no answer", "the file");
+  } finally {
+    void reader?.cancel().catch(() => undefined); // of a body that failed, there is nothing to cancel
   }
 }
 

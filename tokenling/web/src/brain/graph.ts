@@ -44,7 +44,11 @@ const TOKEN_INPUTS: Record<string, readonly number[]> = {
 type Infos = ReadonlyMap<string, TensorInfo>;
 
 /** The layout of a graph that keeps the contract. Throws a `BrainProblem` that names the tensor. */
-export function checkGraph(inputs: readonly TensorInfo[], outputs: readonly TensorInfo[], config: ModelConfig): GraphLayout {
+export function checkGraph(
+  inputs: readonly TensorInfo[],
+  outputs: readonly TensorInfo[],
+  config: ModelConfig,
+): GraphLayout {
   const [ins, outs] = [named(inputs), named(outputs)];
   if (!ins.has("input_ids")) {
     throw brainRefused("input_missing", "input_ids", "no such input", "an input of rank 2, int32 or int64");
@@ -73,7 +77,8 @@ function tokenInput({ name, type, shape }: TensorInfo): TokenInput {
   if (type !== "int32" && type !== "int64") throw brainRefused("input_type", name, type, "int32 or int64");
   const ranks = TOKEN_INPUTS[name] ?? [];
   if (!ranks.includes(shape.length)) throw brainRefused("input_rank", name, shape, `rank ${ranks.join(" or ")}`);
-  if (typeof shape[shape.length - 1] === "number") throw brainRefused("input_sequence", name, shape, "a dynamic last axis");
+  if (typeof shape[shape.length - 1] === "number")
+    throw brainRefused("input_sequence", name, shape, "a dynamic last axis");
   if (shape.length === 2) checkBatch(name, shape);
   return { name, element: type, rank: shape.length };
 }
@@ -101,7 +106,13 @@ function checkLogits(info: TensorInfo | undefined, vocabulary: number): void {
 /** The past `name` and its one present. */
 function cachePair(ins: Infos, outs: Infos, name: string, config: ModelConfig): CachePair {
   const past = ins.get(`past_key_values.${name}`);
-  if (!past) throw brainRefused("cache_missing", `past_key_values.${name}`, "no such input", `${config.layers} layers of caches`);
+  if (!past)
+    throw brainRefused(
+      "cache_missing",
+      `past_key_values.${name}`,
+      "no such input",
+      `${config.layers} layers of caches`,
+    );
   const presents = [`present.${name}`, `present_key_values.${name}`].flatMap((full) => outs.get(full) ?? []);
   const present = presents[0];
   if (!present || presents.length > 1) {
@@ -110,7 +121,8 @@ function cachePair(ins: Infos, outs: Infos, name: string, config: ModelConfig): 
   }
   const element = cacheType(past, config);
   cacheType(present, config);
-  if (past.type !== present.type) throw brainRefused("cache_type_changed", present.name, present.type, `${past.type}, as its past`);
+  if (past.type !== present.type)
+    throw brainRefused("cache_type_changed", present.name, present.type, `${past.type}, as its past`);
   return { past: past.name, present: present.name, element };
 }
 
@@ -122,13 +134,22 @@ function cacheType({ name, type, shape }: TensorInfo, { kvHeads, headDim }: Mode
   }
   if (shape.length !== 4) throw brainRefused("cache_rank", name, shape, expected);
   checkBatch(name, shape);
-  if (typeof shape[1] !== "number" || typeof shape[3] !== "number") throw brainRefused("cache_axes_dynamic", name, shape, expected);
+  if (typeof shape[1] !== "number" || typeof shape[3] !== "number")
+    throw brainRefused("cache_axes_dynamic", name, shape, expected);
   if (typeof shape[2] === "number") throw brainRefused("cache_sequence", name, shape, expected);
   if (shape[1] !== kvHeads || shape[3] !== headDim) throw brainRefused("cache_shape", name, shape, expected);
   return type;
 }
 
 function checkNothingElse(kind: "input" | "output", found: Infos, known: readonly string[]): void {
-  const other = [...found.values()].filter((info) => !known.includes(info.name)).sort((a, b) => (a.name < b.name ? -1 : 1))[0];
-  if (other) throw brainRefused(`${kind}_unknown`, other.name, `an ${kind} of shape ${JSON.stringify(other.shape)}`, "no such tensor");
+  const other = [...found.values()]
+    .filter((info) => !known.includes(info.name))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))[0];
+  if (other)
+    throw brainRefused(
+      `${kind}_unknown`,
+      other.name,
+      `an ${kind} of shape ${JSON.stringify(other.shape)}`,
+      "no such tensor",
+    );
 }

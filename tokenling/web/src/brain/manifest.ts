@@ -21,11 +21,16 @@ const FEATURES_MAX = 64;
 export function readManifest(document: Record<string, unknown> | null, id: string): Manifest {
   if (document === null) return { id, features: [], promptVersion: PROMPT_VERSION_UNKNOWN, files: {} };
   const { features, promptVersion, files } = document;
-  if (document["id"] !== id) throw brainRefused("id_mismatch", "brain.json id", document["id"], `${id}, as the site says`);
+  if (document["id"] !== id)
+    throw brainRefused("id_mismatch", "brain.json id", document["id"], `${id}, as the site says`);
   if (typeof promptVersion !== "number" || !Number.isInteger(promptVersion) || promptVersion < 1) {
     throw brainRefused("manifest_field", "brain.json promptVersion", promptVersion, "a positive integer");
   }
-  if (!Array.isArray(features) || features.length > FEATURES_MAX || !features.every((entry) => typeof entry === "string")) {
+  if (
+    !Array.isArray(features) ||
+    features.length > FEATURES_MAX ||
+    !features.every((entry) => typeof entry === "string")
+  ) {
     throw brainRefused("manifest_field", "brain.json features", features, `a list of at most ${FEATURES_MAX} strings`);
   }
   return { id, features, promptVersion, files: digestsIn(files) };
@@ -48,7 +53,8 @@ export function checkDigests(manifest: Manifest, digests: Readonly<Record<string
   if (Object.keys(manifest.files).length === 0) return;
   for (const [name, digest] of Object.entries(digests)) {
     const listed = manifest.files[name];
-    if (listed === undefined) throw brainRefused("file_unlisted", `brain.json files ${name}`, "no digest", "the file's SHA-256");
+    if (listed === undefined)
+      throw brainRefused("file_unlisted", `brain.json files ${name}`, "no digest", "the file's SHA-256");
     if (listed !== digest) throw brainRefused("file_changed", name, `SHA-256 ${digest}`, `${listed}, as in brain.json`);
   }
 }

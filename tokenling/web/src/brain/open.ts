@@ -34,7 +34,8 @@ export interface OpenBrain extends Bench {
 export async function openHere(message: OpenMessage, onBytes: (count: number) => void): Promise<OpenBrain> {
   const { id, precision, files } = message.brain;
   const graphFile = GRAPH_FILES[precision];
-  if (graphFile === undefined) throw brainRefused("precision_unknown", "precision", precision, Object.keys(GRAPH_FILES).join(" or "));
+  if (graphFile === undefined)
+    throw brainRefused("precision_unknown", "precision", precision, Object.keys(GRAPH_FILES).join(" or "));
   const found = await fetchFiles({ ...files, [WASM]: message.ort.wasm }, onBytes);
   const digests = Object.fromEntries(usedFiles(found).map((name) => [name, files[name]?.sha256 ?? ""]));
   const listed = found.get(MANIFEST);
@@ -70,7 +71,10 @@ function usedFiles(found: ReadonlyMap<string, Bytes>): string[] {
 function outerData(found: ReadonlyMap<string, Bytes>, graphFile: string): { path: string; data: Bytes }[] {
   const folder = graphFile.slice(0, graphFile.lastIndexOf("/") + 1);
   const others = usedFiles(found).filter((name) => ![CONFIG, TOKENIZER, graphFile].includes(name));
-  return others.map((name) => ({ path: name.startsWith(folder) ? name.slice(folder.length) : name, data: needed(found, name) }));
+  return others.map((name) => ({
+    path: name.startsWith(folder) ? name.slice(folder.length) : name,
+    data: needed(found, name),
+  }));
 }
 
 function startRuntime({ ort: files }: OpenMessage, wasm: Bytes): void {
@@ -90,7 +94,12 @@ const OPTIONS: ort.InferenceSession.SessionOptions = {
   extra: { session: { disable_quant_qdq: "1" } },
 };
 
-async function openModel(graph: Bytes, externalData: { path: string; data: Bytes }[], config: ModelConfig, subject: string): Promise<Model> {
+async function openModel(
+  graph: Bytes,
+  externalData: { path: string; data: Bytes }[],
+  config: ModelConfig,
+  subject: string,
+): Promise<Model> {
   let session: ort.InferenceSession;
   try {
     session = await ort.InferenceSession.create(graph, { ...OPTIONS, externalData });
@@ -114,7 +123,8 @@ async function warmUp(model: Model): Promise<void> {
   try {
     for (let round = 0; round < 2; round += 1) {
       const logits = await steps.step([token]);
-      if (!logits.every(Number.isFinite)) throw brainRefused("warm_up_failed", "logits", "a number that is not finite", "finite logits");
+      if (!logits.every(Number.isFinite))
+        throw brainRefused("warm_up_failed", "logits", "a number that is not finite", "finite logits");
     }
   } catch (error) {
     if (isCrash(error) || (error instanceof BrainProblem && error.kind === "brain")) throw error;

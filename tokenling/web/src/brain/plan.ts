@@ -13,8 +13,8 @@ export const PREFILL_CHUNK = 0;
 const INSERTION_TOKENS_MAX = 256;
 
 /** One generation, whole: the same plan on the same brain gives the same tokens. `constraint` holds the legal closed
-    tags; with an empty list `[` is never written, null masks nothing. `insertions` maps a tag to the ids that are appended
-    when it closes; they count against `maxNew`. */
+    tags; with an empty list `[` is never written, null masks nothing. `insertions` maps a tag to the ids that are
+    appended when it closes; they count against `maxNew`. */
 export interface DecodePlan {
   promptIds: readonly number[];
   maxNew: number;
@@ -33,8 +33,13 @@ export interface Encoder {
 
 /** The plan of a pet's turn. Throws `does_not_fit` when header, prefix and output alone are too long, `prompt_empty`. */
 export function planTurn(request: GenerationRequest, encoder: Encoder, positionsMax: number): DecodePlan {
-  const promptIds = fitPrompt(request, encoder, Math.min(request.ctx, positionsMax, CONTEXT_TOKENS_MAX) - request.maxNew);
-  if (promptIds.length === 0) throw requestRefused("prompt_empty", "header, lines and prefix", "no token", "at least one");
+  const promptIds = fitPrompt(
+    request,
+    encoder,
+    Math.min(request.ctx, positionsMax, CONTEXT_TOKENS_MAX) - request.maxNew,
+  );
+  if (promptIds.length === 0)
+    throw requestRefused("prompt_empty", "header, lines and prefix", "no token", "at least one");
   const { seed, topK, temperatureMilli, topPMilli } = request;
   return {
     promptIds,

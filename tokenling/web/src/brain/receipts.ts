@@ -95,7 +95,11 @@ export async function claims(plan: DecodePlan, writer: Writer, request: Generati
 }
 
 /** What a receipt with these tokens must say before anything runs again. */
-export async function asked(plan: DecodePlan, request: GenerationRequest, tokens: readonly number[]): Promise<JsonObject> {
+export async function asked(
+  plan: DecodePlan,
+  request: GenerationRequest,
+  tokens: readonly number[],
+): Promise<JsonObject> {
   return {
     requestSha256: await sha256(canonicalJson(requestJson(request))),
     promptSha256: await sha256(canonicalJson([...plan.promptIds])),
@@ -109,7 +113,8 @@ export async function asked(plan: DecodePlan, request: GenerationRequest, tokens
 export function readReceipt(value: unknown): ReadReceipt {
   if (!isObject(value)) throw receiptRefused("receipt_malformed", "receipt", kindOf(value), "one JSON object");
   const version = value["receiptVersion"];
-  if (version !== RECEIPT_VERSION) throw receiptRefused("receipt_version", "receiptVersion", version, String(RECEIPT_VERSION));
+  if (version !== RECEIPT_VERSION)
+    throw receiptRefused("receipt_version", "receiptVersion", version, String(RECEIPT_VERSION));
   if (!Object.hasOwn(value, "request") || !Object.hasOwn(value, "tokens")) {
     throw receiptRefused("receipt_public", "receipt", "no request or no tokens", "the owner's copy");
   }
@@ -119,14 +124,17 @@ export function readReceipt(value: unknown): ReadReceipt {
 }
 
 function checkShapes(document: Record<string, unknown>): void {
-  const unknown = Object.keys(document).filter((name) => !Object.hasOwn(SHAPES, name) && name !== "request" && name !== "tokens").sort()[0];
+  const unknown = Object.keys(document)
+    .filter((name) => !Object.hasOwn(SHAPES, name) && name !== "request" && name !== "tokens")
+    .sort()[0];
   if (unknown !== undefined) {
     throw receiptRefused("receipt_field", unknown.slice(0, 40), "a field of this name", "the fields of a receipt only");
   }
   for (const [name, kind] of Object.entries(SHAPES)) {
     if (kindOf(document[name]) !== kind) throw receiptRefused("receipt_field", name, kindOf(document[name]), kind);
   }
-  if (!STOPS.includes(document["stop"] as string)) throw receiptRefused("receipt_field", "stop", "another text", STOPS.join(" or "));
+  if (!STOPS.includes(document["stop"] as string))
+    throw receiptRefused("receipt_field", "stop", "another text", STOPS.join(" or "));
 }
 
 function requestIn(value: unknown): GenerationRequest {
@@ -140,7 +148,8 @@ function requestIn(value: unknown): GenerationRequest {
 
 function tokensIn(value: unknown): number[] {
   if (!Array.isArray(value)) throw receiptRefused("receipt_field", "tokens", kindOf(value), "an array of ids");
-  if (value.length > TOKENS_MAX) throw receiptRefused("receipt_field", "tokens", `${value.length} ids`, `at most ${TOKENS_MAX}`);
+  if (value.length > TOKENS_MAX)
+    throw receiptRefused("receipt_field", "tokens", `${value.length} ids`, `at most ${TOKENS_MAX}`);
   if (!value.every((token) => Number.isSafeInteger(token) && token >= 0)) {
     throw receiptRefused("receipt_field", "tokens", "an entry that is no id", "an array of ids");
   }

@@ -16,13 +16,27 @@ const TEMPERATURE_MAX = 100_000;
 const TOP_K_MAX = 2 ** 20;
 const CTX_MAX = 2 ** 31;
 
-const FIELDS = ["header", "lines", "prefix", "mode", "tags", "answers", "maxNew", "topK", "temperatureMilli", "topPMilli", "ctx", "seed"];
+const FIELDS = [
+  "header",
+  "lines",
+  "prefix",
+  "mode",
+  "tags",
+  "answers",
+  "maxNew",
+  "topK",
+  "temperatureMilli",
+  "topPMilli",
+  "ctx",
+  "seed",
+];
 
 /** The request in `value`, as the engine makes it. Throws a `BrainProblem` that names the field, never its content. */
 export function readRequest(value: unknown): GenerationRequest {
   if (!isObject(value)) throw requestRefused("request_malformed", "request", kindOf(value), "an object");
   const unknown = Object.keys(value).find((name) => !FIELDS.includes(name));
-  if (unknown !== undefined) throw requestRefused("field_unknown", unknown.slice(0, 40), "a field", `one of ${FIELDS.join(", ")}`);
+  if (unknown !== undefined)
+    throw requestRefused("field_unknown", unknown.slice(0, 40), "a field", `one of ${FIELDS.join(", ")}`);
   const mode = value["mode"];
   if (mode !== "line" && mode !== "diary") throw wrong("mode", mode, "line or diary");
   return {
@@ -45,7 +59,20 @@ export function readRequest(value: unknown): GenerationRequest {
 export function requestJson(request: GenerationRequest): JsonObject {
   const { header, lines, prefix, mode, tags, maxNew, topK, temperatureMilli, topPMilli, ctx, seed } = request;
   const answers = { ...request.answers };
-  return { header, lines: [...lines], prefix, mode, tags: [...tags], answers, maxNew, topK, temperatureMilli, topPMilli, ctx, seed };
+  return {
+    header,
+    lines: [...lines],
+    prefix,
+    mode,
+    tags: [...tags],
+    answers,
+    maxNew,
+    topK,
+    temperatureMilli,
+    topPMilli,
+    ctx,
+    seed,
+  };
 }
 
 /** The prompt: header and lines each closed by a newline, an empty header left out, then the open prefix. */
@@ -60,7 +87,12 @@ export function insertionText(answer: string): string {
 
 /** The index of the oldest line that is kept so that header, kept lines and prefix fit. Null when header and prefix
     alone do not: dropping lines never mends that. */
-export function firstKeptLine(headerTokens: number, lineTokens: readonly number[], prefixTokens: number, budget: number): number | null {
+export function firstKeptLine(
+  headerTokens: number,
+  lineTokens: readonly number[],
+  prefixTokens: number,
+  budget: number,
+): number | null {
   let free = budget - headerTokens - prefixTokens;
   if (free < 0) return null;
   let first = lineTokens.length;
@@ -86,21 +118,29 @@ export function kindOf(value: unknown): string {
 
 function text(value: unknown, field: string): string {
   // a text of more UTF-16 units may still have few enough code points
-  if (typeof value !== "string" || value.length > 2 * TEXT_CHARS_MAX || (value.length > TEXT_CHARS_MAX && Array.from(value).length > TEXT_CHARS_MAX)) {
+  if (
+    typeof value !== "string" ||
+    value.length > 2 * TEXT_CHARS_MAX ||
+    (value.length > TEXT_CHARS_MAX && Array.from(value).length > TEXT_CHARS_MAX)
+  ) {
     throw wrong(field, value, `a text of at most ${TEXT_CHARS_MAX} characters`);
   }
-  if (/[\ud800-\udfff]/u.test(value)) throw requestRefused("field_malformed", field, "a lone surrogate", "text that is valid Unicode");
+  if (/[\ud800-\udfff]/u.test(value))
+    throw requestRefused("field_malformed", field, "a lone surrogate", "text that is valid Unicode");
   return value;
 }
 
 function texts(value: unknown, field: string): string[] {
-  if (!Array.isArray(value) || value.length > LINES_MAX) throw wrong(field, value, `a list of at most ${LINES_MAX} texts`);
+  if (!Array.isArray(value) || value.length > LINES_MAX)
+    throw wrong(field, value, `a list of at most ${LINES_MAX} texts`);
   return value.map((entry) => text(entry, field));
 }
 
 function answers(value: unknown): Record<string, string> {
   if (!isObject(value)) throw wrong("answers", value, "an object of tags and texts");
-  return Object.fromEntries(Object.entries(value).map(([tag, answer]) => [text(tag, "answers"), text(answer, "answers")]));
+  return Object.fromEntries(
+    Object.entries(value).map(([tag, answer]) => [text(tag, "answers"), text(answer, "answers")]),
+  );
 }
 
 function integer(document: Record<string, unknown>, field: string, least: number, most: number): number {

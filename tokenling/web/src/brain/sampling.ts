@@ -94,7 +94,8 @@ export function topIds(logits: Float32Array, topK: number): Uint32Array {
 export function choose(logits: Float32Array, sampling: Sampling, step: number): Draw {
   const best = greatestId(logits);
   const greatest = logits[best] as number;
-  if (sampling.temperatureMilli === 0) return { token: best, nearTie: greatest - runnerUp(logits, best) <= 2 * NEAR_TIE_LOGIT };
+  if (sampling.temperatureMilli === 0)
+    return { token: best, nearTie: greatest - runnerUp(logits, best) <= 2 * NEAR_TIE_LOGIT };
   const ids = topIds(logits, sampling.topK);
   const sums = runningWeights(logits, ids, greatest, sampling.temperatureMilli);
   const total = sums[kept(sums, sampling.topPMilli) - 1] as number;
@@ -114,7 +115,12 @@ function runnerUp(logits: Float32Array, best: number): number {
 }
 
 /** Running sums of the weights: integers below 2^53, as a vocabulary is at most 2^20. */
-function runningWeights(logits: Float32Array, ids: Uint32Array, greatest: number, temperatureMilli: number): Float64Array {
+function runningWeights(
+  logits: Float32Array,
+  ids: Uint32Array,
+  greatest: number,
+  temperatureMilli: number,
+): Float64Array {
   const sums = new Float64Array(ids.length);
   let sum = 0;
   for (let at = 0; at < ids.length; at += 1) {
@@ -176,7 +182,8 @@ function intervalHolds(logits: Float32Array, own: number, sampling: Sampling, at
   const [up, down, share] = [Math.exp(change * scale), Math.exp(-change * scale), sampling.topPMilli / 1000];
   const sums = runningSums(mass);
   const whole = sums[sums.length - 1] as number;
-  const reach = (part: number) => Math.min(mass.length, 1 + firstWhere(sums.length, (place) => (sums[place] as number) >= part));
+  const reach = (part: number) =>
+    Math.min(mass.length, 1 + firstWhere(sums.length, (place) => (sums[place] as number) >= part));
   const fewest = Math.max(1, reach(whole * share * down * down));
   const widest = sums[(share < 1 ? reach(whole * share * up * up) : mass.length) - 1] as number;
   const before = massWhere(top, mass, (value) => value > own + 2 * change);

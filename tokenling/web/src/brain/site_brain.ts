@@ -8,7 +8,8 @@ import type { OpenMessage } from "./wire.ts";
 /** Throws a `BrainProblem` when the site has no brain that a page can run. */
 export function openMessage(site: Site): OpenMessage {
   const { brain } = site;
-  if (!brain) throw brainRefused("brain_missing", "the site's brain", site.brainMissing ?? "none", "a brain that a page can run");
+  if (!brain)
+    throw brainRefused("brain_missing", "the site's brain", site.brainMissing ?? "none", "a brain that a page can run");
   const at = (path: string, file: { bytes: number; sha256: string }): FileAt => {
     return { url: addressOf(site, path), bytes: file.bytes, sha256: file.sha256 };
   };

@@ -30,8 +30,8 @@ export class Steps {
     return this.step(ids.slice(Math.floor((ids.length - 1) / size) * size));
   }
 
-  /** Runs `ids` behind what the caches hold; the last one's logits (vocabulary,). Throws a `BrainProblem` when the graph
-      breaks its promise; whatever ONNX Runtime throws passes. */
+  /** Runs `ids` behind what the caches hold; the last one's logits (vocabulary,). Throws a `BrainProblem` when the
+      graph breaks its promise; whatever ONNX Runtime throws passes. */
   async step(ids: readonly number[]): Promise<Float32Array> {
     const { session, layout } = this.model;
     const feeds: Record<string, Tensor> = this.#tokenTensors(ids);
@@ -61,7 +61,10 @@ export class Steps {
     };
     const tensors = this.model.layout.inputs.map(({ name, element, rank }) => {
       const numbers = values[name] ?? [];
-      return [name, integers(this.model.Tensor, element, numbers, rank === 2 ? [1, numbers.length] : [numbers.length])] as const;
+      return [
+        name,
+        integers(this.model.Tensor, element, numbers, rank === 2 ? [1, numbers.length] : [numbers.length]),
+      ] as const;
     });
     return Object.fromEntries(tensors);
   }

@@ -1,17 +1,17 @@
 /* Which tokens keep closed tags legal: the automaton of `tokenling.runtime.tags`, run over each token's own bytes.
 
-   Outside a tag everything may be written but a `[` that could not become a legal tag. Inside one only what continues a
-   legal tag, to its `]`. A token may hold text before `[` and after `]`, several tags, or half a character: all is
-   judged byte by byte. Each state knows the fewest tokens that close it, and a token is legal only while the budget left
-   behind it covers that: an open tag can always close. */
+   Outside a tag everything may be written but a `[` that could not become a legal tag. Inside one only what continues
+   a legal tag, to its `]`. A token may hold text before `[` and after `]`, several tags, or half a character: all is
+   judged byte by byte. Each state knows the fewest tokens that close it, and a token is legal only while the budget
+   left behind it covers that: an open tag can always close. */
 
 import { byCodePoint } from "./canonical.ts";
 import { requestRefused } from "./problem.ts";
 import { type Owed, utf8Owed } from "./text_stream.ts";
 import { CLOSE, FORBIDDEN, NEVER, OPEN, type TokenIndex } from "./token_index.ts";
 
-/** One way in which the open tag may still go on: `at` bytes of its literal part read, then, in free text, `points` code
-    points begun, and what the last one still owes. */
+/** One way in which the open tag may still go on: `at` bytes of its literal part read, then, in free text, `points`
+    code points begun, and what the last one still owes. */
 interface Position {
   tag: number;
   at: number;
@@ -166,7 +166,8 @@ export class TagMask {
 
   #positionCost({ tag, at, points, owed }: Position): number {
     const { text, literal, free } = this.#tag(tag);
-    if (!free) return Math.min(NEVER, (this.index.spelling(literal)[at] as number) + (this.insertionTokens.get(text) ?? 0));
+    if (!free)
+      return Math.min(NEVER, (this.index.spelling(literal)[at] as number) + (this.insertionTokens.get(text) ?? 0));
     const close = this.index.hasClose ? 1 : NEVER;
     if (owed !== null) return this.index.hasTails ? Math.min(NEVER, owed.count + close) : NEVER;
     if (points > 0) return close;
@@ -182,7 +183,10 @@ export class TagMask {
     if (this.#costs.size >= STATES_MAX) for (const kept of [this.#costs, this.#dearest, this.#legal]) kept.clear();
     const costs = wide === OUTSIDE ? this.#outsideCosts() : this.#insideCosts(wide);
     this.#costs.set(wide.key, costs);
-    this.#dearest.set(wide.key, costs.reduce((most, cost) => (cost < NEVER && cost > most ? cost : most), 0));
+    this.#dearest.set(
+      wide.key,
+      costs.reduce((most, cost) => (cost < NEVER && cost > most ? cost : most), 0),
+    );
     return costs;
   }
 
@@ -267,14 +271,15 @@ function commonBeginning(names: readonly string[]): string {
   return same < 0 ? first.join("") : first.slice(0, same).join("");
 }
 
-/** The masks of a brain, kept from turn to turn: what one answers is a function of its tags and answer lengths alone. */
+/** The masks of a brain, kept from turn to turn: what one answers depends on its tags and answer lengths alone. */
 export class TagMasks {
   readonly #kept = new Map<string, TagMask>();
 
   constructor(private readonly index: TokenIndex) {}
 
   of(tags: readonly string[], insertionTokens: ReadonlyMap<string, number>): TagMask {
-    if (tags.length > TAGS_MAX) throw requestRefused("tags_too_many", "tags", `${tags.length} tags`, `at most ${TAGS_MAX}`);
+    if (tags.length > TAGS_MAX)
+      throw requestRefused("tags_too_many", "tags", `${tags.length} tags`, `at most ${TAGS_MAX}`);
     const distinct = [...new Set(tags)];
     const key = JSON.stringify([distinct, [...insertionTokens].sort(([a], [b]) => byCodePoint(a, b))]);
     const mask = this.#kept.get(key) ?? new TagMask(this.index, distinct, insertionTokens);

@@ -1,6 +1,6 @@
 /* Bytes of tokens in, text out: no broken character and no part of a stop ever leaves. */
 
-/** UTF-8 as it comes, byte by byte; what is no UTF-8 is dropped, as a model may write any bytes (Unicode 15, table 3-7). */
+/** UTF-8 as it comes, byte by byte (Unicode 15, table 3-7). What is no UTF-8 is dropped: a model may write any bytes. */
 export class Utf8Reader {
   #owed = 0;
   #low = 0x80;
@@ -11,7 +11,8 @@ export class Utf8Reader {
   read(data: Uint8Array): string {
     let text = "";
     for (const byte of data) {
-      if (this.#owed > 0 && (byte < this.#low || byte > this.#high)) this.#owed = 0; // the broken beginning is dropped
+      if (this.#owed > 0 && (byte < this.#low || byte > this.#high))
+        this.#owed = 0; // the broken beginning is dropped
       else if (this.#owed > 0) {
         this.#point = (this.#point << 6) | (byte & 0x3f);
         [this.#owed, this.#low, this.#high] = [this.#owed - 1, 0x80, 0xbf];
@@ -39,7 +40,12 @@ export interface Owed {
   high: number;
 }
 
-const NARROW: Record<number, [number, number]> = { 0xe0: [0xa0, 0xbf], 0xed: [0x80, 0x9f], 0xf0: [0x90, 0xbf], 0xf4: [0x80, 0x8f] };
+const NARROW: Record<number, [number, number]> = {
+  0xe0: [0xa0, 0xbf],
+  0xed: [0x80, 0x9f],
+  0xf0: [0x90, 0xbf],
+  0xf4: [0x80, 0x8f],
+};
 
 /** What a lead byte beyond ASCII owes; null for a byte that leads nothing. */
 export function utf8Owed(lead: number): Owed | null {

@@ -52,12 +52,14 @@ interface AddedToken {
 function addedTokens(document: Document): AddedToken[] {
   const entries = Array.isArray(document["added_tokens"]) ? document["added_tokens"].filter(isObject) : [];
   return entries.flatMap(({ id, content, special }) => {
-    return typeof id === "number" && Number.isInteger(id) ? [{ id, content: String(content), special: Boolean(special) }] : [];
+    return typeof id === "number" && Number.isInteger(id)
+      ? [{ id, content: String(content), special: Boolean(special) }]
+      : [];
   });
 }
 
-/** The library reads added tokens out of any text, and knows no switch for it: it never hears of the special ones. Nor of
-    the post-processor, which could only add tokens. */
+/** The library reads added tokens out of any text, and knows no switch for it: it never hears of the special ones. Nor
+    of the post-processor, which could only add tokens. */
 function open(document: Document, added: readonly AddedToken[]): HubTokenizer {
   const special = new Set(added.filter((token) => token.special).map((token) => token.id));
   const plain = Array.isArray(document["added_tokens"]) ? document["added_tokens"] : [];
@@ -82,7 +84,12 @@ function tokenTable(spellings: [string, number][], added: readonly AddedToken[],
   const size = 1 + ids.reduce((most, id) => Math.max(most, id), -1);
   if (size === 0) throw brainRefused("tokenizer_empty", "tokenizer.json vocab", "no token", "at least one token");
   if (size > vocabulary) {
-    throw brainRefused("tokenizer_range", "tokenizer.json vocab", `id ${size - 1}`, `ids below vocab_size ${vocabulary}`);
+    throw brainRefused(
+      "tokenizer_range",
+      "tokenizer.json vocab",
+      `id ${size - 1}`,
+      `ids below vocab_size ${vocabulary}`,
+    );
   }
   const own = new Map(added.map((token) => [token.id, token]));
   const alphabet = byteAlphabet();

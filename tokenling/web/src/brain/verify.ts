@@ -6,7 +6,16 @@ import { checkPlan, type Lane, type Watcher, withSteps } from "./decode.ts";
 import type { DecodePlan, Encoder } from "./plan.ts";
 import { planTurn } from "./plan.ts";
 import { BrainProblem } from "./problem.ts";
-import { asked, claims, type Identity, NUMERICS, PROCESSOR, PROVIDER, type ReadReceipt, readReceipt } from "./receipts.ts";
+import {
+  asked,
+  claims,
+  type Identity,
+  NUMERICS,
+  PROCESSOR,
+  PROVIDER,
+  type ReadReceipt,
+  readReceipt,
+} from "./receipts.ts";
 import { couldChoose } from "./sampling.ts";
 import type { Writer } from "./writer.ts";
 
@@ -85,7 +94,13 @@ function plannedAgain({ lane, encoder }: Bench, { request }: ReadReceipt): { pla
 
 /** Decodes with `writer`; a verdict at the first token that is not the receipt's, null when all are. A turn that was
     cancelled is replayed as far as it came. */
-async function replay(bench: Bench, plan: DecodePlan, writer: Writer, read: ReadReceipt, watcher: Watcher): Promise<Verdict | null> {
+async function replay(
+  bench: Bench,
+  plan: DecodePlan,
+  writer: Writer,
+  read: ReadReceipt,
+  watcher: Watcher,
+): Promise<Verdict | null> {
   let feed: readonly number[] = plan.promptIds;
   const parted = await withSteps(bench.lane, async (steps) => {
     for (const [step, token] of read.tokens.entries()) {
@@ -103,8 +118,8 @@ async function replay(bench: Bench, plan: DecodePlan, writer: Writer, read: Read
   return writer.stop === null ? different("tokens", read.tokens.length) : null;
 }
 
-/** What the replay claims. Near ties are compared only where logits must agree to the bit: elsewhere rounding may move a
-    draw over the border of being near while every token stays. */
+/** What the replay claims. Near ties are compared only where logits must agree to the bit: elsewhere rounding may move
+    a draw over the border of being near while every token stays. */
 async function claimsHere(bench: Bench, plan: DecodePlan, writer: Writer, read: ReadReceipt): Promise<JsonObject> {
   const { nearTies, ...rest } = await claims(plan, writer, read.request);
   const like = { provider: PROVIDER, ortVersion: bench.ortVersion, processor: [...PROCESSOR] };

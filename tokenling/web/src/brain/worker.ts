@@ -54,7 +54,8 @@ async function work(id: number, ask: Ask): Promise<void> {
   };
   try {
     if (!brain) throw turnFailed("brain_closed", "brain", "none", "one that is open");
-    const answer = ask.kind === "verify" ? await verdictOf(brain, ask, watcher) : await generatedBy(brain, ask, watcher);
+    const answer =
+      ask.kind === "verify" ? await verdictOf(brain, ask, watcher) : await generatedBy(brain, ask, watcher);
     tell(answer === null ? { kind: "stopped", id } : { kind: "answer", id, answer });
   } catch (error) {
     if (error instanceof VerifyStopped) tell({ kind: "stopped", id });
@@ -81,5 +82,7 @@ async function generatedBy(here: OpenBrain, ask: Ask & { kind: "generate" }, wat
 
 /** ONNX Runtime throws plain errors whose words name tensors and shapes. */
 function problemOf(error: unknown): BrainProblem {
-  return error instanceof BrainProblem ? error : turnFailed("ort_failed", "ONNX Runtime", messageOf(error), "a step that runs");
+  return error instanceof BrainProblem
+    ? error
+    : turnFailed("ort_failed", "ONNX Runtime", messageOf(error), "a step that runs");
 }

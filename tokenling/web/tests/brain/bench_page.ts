@@ -54,11 +54,11 @@ const bench = {
           signal: stop.signal,
           onText: () => {
             texts += 1;
-            if (texts === after) (stoppedAt = performance.now()), stop.abort();
+            if (texts === after) ((stoppedAt = performance.now()), stop.abort());
           },
         }),
       );
-      if (after === 0) (stoppedAt = performance.now()), stop.abort();
+      if (after === 0) ((stoppedAt = performance.now()), stop.abort());
       const outcome = await first;
       const rejectedMs = performance.now() - stoppedAt;
       const again = await brain!.generate(request);
@@ -76,7 +76,8 @@ const bench = {
     new Promise((resolve, reject) => {
       rawWorker ??= workerOf(new URL("bench-worker.js", document.baseURI).href);
       rawWorker.onerror = (event) => reject(new Error(event.message));
-      rawWorker.onmessage = ({ data }: MessageEvent<FromBench>) => ("ok" in data ? resolve(data.ok) : reject(new Error(data.failed)));
+      rawWorker.onmessage = ({ data }: MessageEvent<FromBench>) =>
+        "ok" in data ? resolve(data.ok) : reject(new Error(data.failed));
       rawWorker.postMessage({ root: site.root, job });
     }),
 };

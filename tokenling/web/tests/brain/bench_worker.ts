@@ -8,6 +8,7 @@ import { openSite } from "../../src/site/site.ts";
 
 export type Job =
   | { kind: "encode"; texts: string[] }
+  | { kind: "logits"; promptIds: number[] }
   | { kind: "greedy"; promptIds: number[]; count: number }
   /** Milliseconds of a prompt, of the tokens behind it, of their steps alone, and of choosing them among `tags`. */
   | { kind: "speed"; promptIds: number[]; count: number; tags: string[] }
@@ -33,11 +34,24 @@ async function open(root: string): Promise<OpenBrain> {
 function planOf(promptIds: number[], count: number): DecodePlan {
   const sampling = { temperatureMilli: 0, topK: 0, topPMilli: 1000, seed: 0 };
   const insertions = new Map<string, number[]>();
-  return { promptIds, maxNew: count, sampling, stops: [], constraint: null, insertions, insertionsMax: 3, prefillChunk: 0, ignoreEos: true };
+  return {
+    promptIds,
+    maxNew: count,
+    sampling,
+    stops: [],
+    constraint: null,
+    insertions,
+    insertionsMax: 3,
+    prefillChunk: 0,
+    ignoreEos: true,
+  };
 }
 
 async function work(brain: OpenBrain, job: Job): Promise<unknown> {
   if (job.kind === "encode") return job.texts.map((text) => brain.encoder.encode(text));
+  if (job.kind === "logits") {
+    return withSteps(brain.lane, async (steps) => [...(await steps.prefill(job.promptIds, 0))]);
+  }
   const plan = planOf(job.promptIds, job.count);
   if (job.kind === "greedy") return (await decode(brain.lane, plan, UNWATCHED)).writer.tokenIds;
   if (job.kind === "memory") return memoryOver(brain, job);
@@ -48,7 +62,12 @@ async function work(brain: OpenBrain, job: Job): Promise<unknown> {
     for (const token of writer.tokenIds.slice(0, -1)) found.push(await steps.step([token]));
     return [performance.now() - began, found] as const;
   });
-  return { prefillMs, decodeMs, stepsMs, choosingMs: choosing(brain, { ...plan, ...PRODUCTION, constraint: job.tags }, rows) };
+  return {
+    prefillMs,
+    decodeMs,
+    stepsMs,
+    choosingMs: choosing(brain, { ...plan, ...PRODUCTION, constraint: job.tags }, rows),
+  };
 }
 
 /** How the engine asks for words. */

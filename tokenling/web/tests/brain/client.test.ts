@@ -6,12 +6,16 @@ import type { Generated, GenerationRequest } from "../../src/contract.ts";
 import type { Site } from "../../src/site/site.ts";
 
 const FILE = { url: "https://pets.example/f", bytes: 1, sha256: "00" };
-const OPEN: OpenMessage = { kind: "open", ort: { module: "https://pets.example/ort.mjs", wasm: FILE }, brain: { id: "b", precision: "q4", files: {} } };
+const OPEN: OpenMessage = {
+  kind: "open",
+  ort: { module: "https://pets.example/ort.mjs", wasm: FILE },
+  brain: { id: "b", precision: "q4", files: {} },
+};
 const INFO = { id: "b", features: [], promptVersion: 1, precision: "q4", files: {} };
 const REQUEST: GenerationRequest = {
   header: "", lines: [], prefix: "Pip:", mode: "line", tags: [], answers: {},
   maxNew: 8, topK: 40, temperatureMilli: 850, topPMilli: 920, ctx: 1024, seed: 1,
-}; // prettier-ignore
+};
 const generated = (text: string): Generated => ({ reply: { text, stop: "eos" }, receipt: {}, choices: [] });
 
 /** A worker whose part a test plays: it hears what is posted, and says what it wants. */
@@ -45,11 +49,17 @@ type Part = (worker: PlayedWorker, message: ToWorker) => void;
 
 /** Opens, then does as `asked`. */
 function good(asked: Part): Part {
-  return (worker, message) => (message.kind === "open" ? worker.say({ kind: "opened", info: INFO }) : asked(worker, message));
+  return (worker, message) =>
+    message.kind === "open" ? worker.say({ kind: "opened", info: INFO }) : asked(worker, message);
 }
 
 const answers = good((worker, message) => {
-  if (message.kind === "ask") worker.say({ kind: "answer", id: message.id, answer: { kind: "generated", generated: generated(`turn ${message.id}`) } });
+  if (message.kind === "ask")
+    worker.say({
+      kind: "answer",
+      id: message.id,
+      answer: { kind: "generated", generated: generated(`turn ${message.id}`) },
+    });
 });
 const silent = good(() => undefined);
 const dies = good((worker) => worker.die());
@@ -83,18 +93,24 @@ describe("opening", () => {
     await expect(opened((worker) => worker.say({ kind: "refused", problem }))).rejects.toEqual(code("file_changed"));
   });
 
-  it.each([["dies", (worker: PlayedWorker) => worker.die()], ["says that it crashed", (worker: PlayedWorker) => worker.say({ kind: "crashed" })]])(
-    "is tried once more when the worker %s, and told when that one does too",
-    async (_, fall) => {
-      const { brain, workers } = await opened(fall, answers);
-      expect((await brain.generate(REQUEST)).reply.text).toBe("turn 1");
-      expect(workers.map((worker) => worker.terminated)).toEqual([true, false]);
-      await expect(opened(fall, fall)).rejects.toEqual(code("worker_crashed"));
-    },
-  );
+  it.each([
+    ["dies", (worker: PlayedWorker) => worker.die()],
+    ["says that it crashed", (worker: PlayedWorker) => worker.say({ kind: "crashed" })],
+  ])("is tried once more when the worker %s, and told when that one does too", async (_, fall) => {
+    const { brain, workers } = await opened(fall, answers);
+    expect((await brain.generate(REQUEST)).reply.text).toBe("turn 1");
+    expect(workers.map((worker) => worker.terminated)).toEqual([true, false]);
+    await expect(opened(fall, fall)).rejects.toEqual(code("worker_crashed"));
+  });
 
   it("refuses a site without a brain, and one without ONNX Runtime", async () => {
-    const site = { root: "https://pets.example/", ort: "app/ort/", files: {}, brain: null, brainMissing: "not_portable" } as unknown as Site;
+    const site = {
+      root: "https://pets.example/",
+      ort: "app/ort/",
+      files: {},
+      brain: null,
+      brainMissing: "not_portable",
+    } as unknown as Site;
     await expect(openBrain(site)).rejects.toEqual(code("brain_missing"));
     const bare = { ...site, brain: { id: "b", base: "brain/b/", precision: "q4", files: {} } };
     await expect(openBrain(bare)).rejects.toEqual(code("file_missing"));
@@ -102,7 +118,10 @@ describe("opening", () => {
 });
 
 describe("a worker that falls", () => {
-  it.each([["dies", dies], ["crashes", crashes]])("is followed by another one that runs the same turn: it %s", async (_, falls) => {
+  it.each([
+    ["dies", dies],
+    ["crashes", crashes],
+  ])("is followed by another one that runs the same turn: it %s", async (_, falls) => {
     const { brain, worker } = await opened(falls, answers);
     expect((await brain.generate(REQUEST)).reply.text).toBe("turn 1");
     expect(worker(1).heard).toEqual([OPEN, { kind: "ask", id: 1, ask: { kind: "generate", request: REQUEST } }]);
@@ -117,7 +136,13 @@ describe("a worker that falls", () => {
   });
 
   it("is told when no other one opens", async () => {
-    const problem = { kind: "lost", code: "file_unreachable", subject: "config.json", found: "a", expected: "b" } as const;
+    const problem = {
+      kind: "lost",
+      code: "file_unreachable",
+      subject: "config.json",
+      found: "a",
+      expected: "b",
+    } as const;
     const { brain } = await opened(dies, (worker) => worker.say({ kind: "refused", problem }), answers);
     await expect(brain.generate(REQUEST)).rejects.toEqual(code("file_unreachable"));
     expect((await brain.generate(REQUEST)).reply.text).toBe("turn 2");
@@ -141,7 +166,13 @@ describe("one turn at a time", () => {
   });
 
   it("gives a failed turn's problem and goes on", async () => {
-    const problem = { kind: "turn", code: "logits_not_finite", subject: "logits", found: "NaN", expected: "x" } as const;
+    const problem = {
+      kind: "turn",
+      code: "logits_not_finite",
+      subject: "logits",
+      found: "NaN",
+      expected: "x",
+    } as const;
     const { brain, worker } = await opened(silent);
     const first = brain.generate(REQUEST);
     await settled();
@@ -179,7 +210,9 @@ describe("a stopped turn", () => {
 
   it("never reaches the worker when it was stopped before", async () => {
     const { brain, worker } = await opened(answers);
-    await expect(brain.generate(REQUEST, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
+    await expect(brain.generate(REQUEST, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      name: "AbortError",
+    });
     const stop = new AbortController();
     const first = brain.generate(REQUEST, { signal: stop.signal });
     stop.abort();
@@ -190,7 +223,11 @@ describe("a stopped turn", () => {
   });
 
   it("may have ended anyway, or have taken the worker down: the next one runs", async () => {
-    for (const end of [(worker: PlayedWorker) => worker.die(), (worker: PlayedWorker) => worker.say({ kind: "answer", id: 1, answer: { kind: "generated", generated: generated("late") } })]) {
+    for (const end of [
+      (worker: PlayedWorker) => worker.die(),
+      (worker: PlayedWorker) =>
+        worker.say({ kind: "answer", id: 1, answer: { kind: "generated", generated: generated("late") } }),
+    ]) {
       const { brain, worker, workers } = await opened(silent, answers);
       const stop = new AbortController();
       const first = brain.generate(REQUEST, { signal: stop.signal });
@@ -200,7 +237,8 @@ describe("a stopped turn", () => {
       const second = brain.generate(REQUEST);
       end(worker(0));
       await settled();
-      if (workers.length === 1) worker(0).say({ kind: "answer", id: 2, answer: { kind: "generated", generated: generated("turn 2") } });
+      if (workers.length === 1)
+        worker(0).say({ kind: "answer", id: 2, answer: { kind: "generated", generated: generated("turn 2") } });
       expect((await second).reply.text).toBe("turn 2");
     }
   });

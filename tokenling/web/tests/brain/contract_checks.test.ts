@@ -25,13 +25,29 @@ function problemOf(work: () => unknown): [code: string, subject: string] | null 
 const LLAMA = {
   model_type: "llama", num_hidden_layers: 1, num_attention_heads: 4, num_key_value_heads: 2, hidden_size: 32,
   vocab_size: 50, max_position_embeddings: 64, eos_token_id: 0,
-}; // prettier-ignore
+};
 
 describe("config.json", () => {
   it("is read in either exporter's names", () => {
-    const expected: ModelConfig = { modelType: "llama", layers: 1, kvHeads: 2, headDim: 8, vocabulary: 50, positionsMax: 64, eosIds: [0] };
+    const expected: ModelConfig = {
+      modelType: "llama",
+      layers: 1,
+      kvHeads: 2,
+      headDim: 8,
+      vocabulary: 50,
+      positionsMax: 64,
+      eosIds: [0],
+    };
     expect(readConfig(LLAMA)).toEqual(expected);
-    const gpt2 = { model_type: "gpt2", n_layer: 1, n_head: 4, n_embd: 32, vocab_size: 50, n_positions: 64, eos_token_id: [3, 0] };
+    const gpt2 = {
+      model_type: "gpt2",
+      n_layer: 1,
+      n_head: 4,
+      n_embd: 32,
+      vocab_size: 50,
+      n_positions: 64,
+      eos_token_id: [3, 0],
+    };
     expect(readConfig(gpt2)).toEqual({ ...expected, modelType: "gpt2", kvHeads: 4, eosIds: [3, 0] });
     expect(readConfig({ ...LLAMA, head_dim: 16, n_layer: 1 })).toMatchObject({ headDim: 16 });
   });
@@ -63,7 +79,11 @@ describe("config.json", () => {
 const CACHE = [1, 2, "past", 8];
 const ids: TensorInfo = { name: "input_ids", type: "int64", shape: ["batch", "sequence"] };
 const logits: TensorInfo = { name: "logits", type: "float32", shape: ["batch", "sequence", 50] };
-const cache = (name: string, shape: (number | string)[] = CACHE, type = "float32"): TensorInfo => ({ name, type, shape });
+const cache = (name: string, shape: (number | string)[] = CACHE, type = "float32"): TensorInfo => ({
+  name,
+  type,
+  shape,
+});
 const INS = [ids, cache("past_key_values.0.key"), cache("past_key_values.0.value")];
 const OUTS = [logits, cache("present.0.key"), cache("present.0.value")];
 const put = (infos: TensorInfo[], other: TensorInfo) => [...infos.filter((info) => info.name !== other.name), other];
@@ -84,7 +104,10 @@ describe("a graph", () => {
       ["attention_mask", "int32", 2],
       ["cache_position", "int64", 1],
     ]);
-    expect(layout.caches.map((pair) => pair.present)).toEqual(["present_key_values.0.key", "present_key_values.0.value"]);
+    expect(layout.caches.map((pair) => pair.present)).toEqual([
+      "present_key_values.0.key",
+      "present_key_values.0.value",
+    ]);
   });
 
   it.each<[string, string, TensorInfo[], TensorInfo[]]>([
@@ -116,14 +139,22 @@ describe("a graph", () => {
 });
 
 /** A tokenizer of whole bytes, one merge, one special and one plain added token. */
-function tokenizer(change: Record<string, unknown> = {}, vocab: Record<string, number> = { a: 0, b: 1, ab: 2, Ġ: 3, "[": 4, "]": 5, end: 6, e: 7, n: 8, d: 9 }) {
+function tokenizer(
+  change: Record<string, unknown> = {},
+  vocab: Record<string, number> = { a: 0, b: 1, ab: 2, Ġ: 3, "[": 4, "]": 5, end: 6, e: 7, n: 8, d: 9 },
+) {
   const byteLevel = { type: "ByteLevel", add_prefix_space: false, use_regex: false };
   const added = { single_word: false, lstrip: false, rstrip: false, normalized: false };
   return {
     version: "1.0",
     normalizer: null,
     pre_tokenizer: { type: "Sequence", pretokenizers: [byteLevel] },
-    post_processor: { type: "TemplateProcessing", single: [{ SpecialToken: { id: "[end]", type_id: 0 } }], pair: [], special_tokens: {} },
+    post_processor: {
+      type: "TemplateProcessing",
+      single: [{ SpecialToken: { id: "[end]", type_id: 0 } }],
+      pair: [],
+      special_tokens: {},
+    },
     decoder: byteLevel,
     model: { type: "BPE", vocab, merges: ["a b"] },
     added_tokens: [
@@ -136,7 +167,9 @@ function tokenizer(change: Record<string, unknown> = {}, vocab: Record<string, n
 
 describe("tokenizer.json", () => {
   it("tells each id's bytes, and reads no special token out of text", () => {
-    const { table, encode } = ((one) => ({ table: one.table, encode: (text: string) => one.encode(text) }))(loadTokenizer(tokenizer(), 20));
+    const { table, encode } = ((one) => ({ table: one.table, encode: (text: string) => one.encode(text) }))(
+      loadTokenizer(tokenizer(), 20),
+    );
     const written = table.map((bytes) => (bytes === null ? null : new TextDecoder().decode(bytes)));
     expect(written).toEqual(["a", "b", "ab", " ", "[", "]", "end", "e", "n", "d", "", null, "<hi>"]);
     expect(encode("ab [end]<hi>")).toEqual([2, 3, 4, 7, 8, 9, 5, 12]);
@@ -178,7 +211,10 @@ describe("brain.json", () => {
 
   it("must list each file with the digest that it has", () => {
     const manifest = readManifest(whole, "b");
-    expect(problemOf(() => checkDigests(manifest, { "config.json": "1".repeat(64) }))).toEqual(["file_changed", "config.json"]);
+    expect(problemOf(() => checkDigests(manifest, { "config.json": "1".repeat(64) }))).toEqual([
+      "file_changed",
+      "config.json",
+    ]);
     expect(problemOf(() => checkDigests(manifest, { "tokenizer.json": digest }))?.[0]).toBe("file_unlisted");
   });
 });
@@ -186,7 +222,7 @@ describe("brain.json", () => {
 const REQUEST = {
   header: "You are Pip.", lines: ["Owner: hi"], prefix: "Pip:", mode: "line", tags: ["[eat]"], answers: {},
   maxNew: 8, topK: 40, temperatureMilli: 850, topPMilli: 920, ctx: 1024, seed: 1,
-}; // prettier-ignore
+};
 
 describe("a request", () => {
   it("is read as it is", () => expect(readRequest(REQUEST)).toEqual(REQUEST));
@@ -214,7 +250,8 @@ describe("a request", () => {
   ])("is refused by its field %s, never by its words", (field, value) => {
     const refused = () => readRequest({ ...REQUEST, [field]: value });
     expect(problemOf(refused)).toEqual(["field_malformed", field]);
-    if (typeof value === "string" && value.length > 4) expect(refused).toThrow(expect.not.objectContaining({ message: expect.stringContaining(value) }));
+    if (typeof value === "string" && value.length > 4)
+      expect(refused).toThrow(expect.not.objectContaining({ message: expect.stringContaining(value) }));
   });
 
   it("counts code points as the engine does", () => {
@@ -234,7 +271,9 @@ describe("a receipt", () => {
     for (const value of [null, [], "x", 7]) expect(problemOf(() => readReceipt(value))?.[0]).toBe("receipt_malformed");
     expect(problemOf(() => readReceipt({}))).toEqual(["receipt_version", "receiptVersion"]);
     expect(problemOf(() => readReceipt({ receiptVersion: 1 }))?.[0]).toBe("receipt_public");
-    expect(problemOf(() => readReceipt({ receiptVersion: 1, request: REQUEST, tokens: [] }))?.[0]).toBe("receipt_field");
+    expect(problemOf(() => readReceipt({ receiptVersion: 1, request: REQUEST, tokens: [] }))?.[0]).toBe(
+      "receipt_field",
+    );
   });
 });
 
@@ -247,8 +286,27 @@ describe("a problem", () => {
   });
 
   it("has a code that docs/runtime.md or docs/page_brain.md explains", () => {
-    const page = ["runtime.md", "page_brain.md"].map((name) => readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), "utf8")).join("\n");
-    const sources = ["client", "config", "decode", "files", "graph", "manifest", "open", "plan", "receipts", "request", "sampling", "site_brain", "steps", "tags", "tokenizer", "worker"];
+    const page = ["runtime.md", "page_brain.md"]
+      .map((name) => readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), "utf8"))
+      .join("\n");
+    const sources = [
+      "client",
+      "config",
+      "decode",
+      "files",
+      "graph",
+      "manifest",
+      "open",
+      "plan",
+      "receipts",
+      "request",
+      "sampling",
+      "site_brain",
+      "steps",
+      "tags",
+      "tokenizer",
+      "worker",
+    ];
     const codes = sources.flatMap((name) => {
       const text = readFileSync(new URL(`../../src/brain/${name}.ts`, import.meta.url), "utf8");
       return [...text.matchAll(/(?:Refused|Failed|lost)\(\s*"([a-z_0-9]+)"/g)].map((found) => found[1] as string);

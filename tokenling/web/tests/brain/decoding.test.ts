@@ -34,17 +34,37 @@ describe("masks of tags", () => {
         expect(mask.label(state, Number(token))).toBe(label);
         expect(mask.walk(state, Number(token))?.closed).toEqual(closed);
       }
-      for (const room of [0, 1, 3, 40, 3000]) expect([...mask.legal(state, room)]).toEqual([...expected].map((cost) => +(cost <= room)));
+      for (const room of [0, 1, 3, 40, 3000])
+        expect([...mask.legal(state, room)]).toEqual([...expected].map((cost) => +(cost <= room)));
     }
   });
 
   it("refuses what is no tag", () => {
-    const refused = ["", "[", "]", "[]", "eat", "[eat", "eat]", "[e[at]", "[e]at]", "[a\nb]", "[…]", "[a … b]", "[…a]", `[${"x".repeat(260)}]`];
+    const refused = [
+      "",
+      "[",
+      "]",
+      "[]",
+      "eat",
+      "[eat",
+      "eat]",
+      "[e[at]",
+      "[e]at]",
+      "[a\nb]",
+      "[…]",
+      "[a … b]",
+      "[…a]",
+      `[${"x".repeat(260)}]`,
+    ];
     for (const tag of refused) {
-      expect(() => new TagMask(indexOf("bytes"), [tag], new Map())).toThrow(expect.objectContaining({ code: "tag_malformed" }));
+      expect(() => new TagMask(indexOf("bytes"), [tag], new Map())).toThrow(
+        expect.objectContaining({ code: "tag_malformed" }),
+      );
     }
     const many = Array.from({ length: 513 }, (_, at) => `[t${at}]`);
-    expect(() => new TagMasks(indexOf("bytes")).of(many, new Map())).toThrow(expect.objectContaining({ code: "tags_too_many" }));
+    expect(() => new TagMasks(indexOf("bytes")).of(many, new Map())).toThrow(
+      expect.objectContaining({ code: "tags_too_many" }),
+    );
   });
 
   it("are kept from turn to turn, the eight wanted last", () => {
@@ -125,7 +145,17 @@ describe("a prompt", () => {
       return [...bytes.filter((_, at) => at % 3 === 0), ...(text.match(/\nO/g) ?? []).map(() => 256)];
     },
   };
-  const rest = { mode: "line", tags: [], answers: {}, maxNew: 8, topK: 40, temperatureMilli: 850, topPMilli: 920, ctx: 1024, seed: 1 } as const;
+  const rest = {
+    mode: "line",
+    tags: [],
+    answers: {},
+    maxNew: 8,
+    topK: 40,
+    temperatureMilli: 850,
+    topPMilli: 920,
+    ctx: 1024,
+    seed: 1,
+  } as const;
 
   it.each(VECTORS.fits)("keeps the lines that the runtime keeps: budget $budget", ({ budget, ids, ...parts }) => {
     const fit = () => fitPrompt({ ...rest, ...parts, tags: [] }, encoder, budget);

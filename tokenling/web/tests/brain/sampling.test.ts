@@ -50,7 +50,9 @@ describe("sampling", () => {
     ["no token at all", []],
   ])("calls a fault what is no row of logits: %s", (_, logits) => {
     const setting = { temperatureMilli: 850, topK: 40, topPMilli: 920, seed: 1 };
-    expect(() => choose(Float32Array.from(logits), setting, 0)).toThrow(expect.objectContaining({ code: "logits_not_finite" }));
+    expect(() => choose(Float32Array.from(logits), setting, 0)).toThrow(
+      expect.objectContaining({ code: "logits_not_finite" }),
+    );
   });
 
   it("calls a greedy choice near when the runner-up is within twice the allowed change", () => {

@@ -28,7 +28,15 @@ interface Fault {
 }
 
 const VOCABULARY = 4;
-const CONFIG: ModelConfig = { modelType: "llama", layers: 1, kvHeads: 2, headDim: 3, vocabulary: VOCABULARY, positionsMax: 64, eosIds: [0] };
+const CONFIG: ModelConfig = {
+  modelType: "llama",
+  layers: 1,
+  kvHeads: 2,
+  headDim: 3,
+  vocabulary: VOCABULARY,
+  positionsMax: 64,
+  eosIds: [0],
+};
 const LAYOUT: GraphLayout = {
   inputs: [
     { name: "input_ids", element: "int64", rank: 2 },
@@ -48,11 +56,17 @@ function scripted(fault: Fault = {}) {
   const made: PlainTensor[] = [];
   const run = (feeds: Record<string, PlainTensor>) => {
     if (runs.length === fault.throwAt) throw new Error("a step that fails");
-    runs.push(Object.fromEntries(Object.entries(feeds).map(([name, { dims, data }]) => [name, { dims, data: Array.from(data, Number) }])));
+    runs.push(
+      Object.fromEntries(
+        Object.entries(feeds).map(([name, { dims, data }]) => [name, { dims, data: Array.from(data, Number) }]),
+      ),
+    );
     const rows = feeds["input_ids"]?.dims[1] ?? 0;
     const past = feeds["past_key_values.0.key"]?.dims[2] ?? 0;
     const dims = [1, 2, past + rows + (fault.grow ?? 0), 3];
-    const caches = LAYOUT.caches.map((pair) => [pair.present, new PlainTensor("float32", new Float32Array() as never, dims)] as const);
+    const caches = LAYOUT.caches.map(
+      (pair) => [pair.present, new PlainTensor("float32", new Float32Array() as never, dims)] as const,
+    );
     made.push(...caches.map(([, tensor]) => tensor));
     const logits = Float32Array.from({ length: rows * VOCABULARY }, (_, at) => (at % VOCABULARY === 1 ? 9 : at / 100));
     const tensor = new PlainTensor("float32", logits as never, fault.logitsDims?.(rows) ?? [1, rows, VOCABULARY]);
@@ -64,7 +78,17 @@ function scripted(fault: Fault = {}) {
 
 function plan(promptIds: number[], maxNew: number, prefillChunk = 0): DecodePlan {
   const sampling = { temperatureMilli: 0, topK: 0, topPMilli: 1000, seed: 0 };
-  return { promptIds, maxNew, sampling, stops: [], constraint: null, insertions: new Map(), insertionsMax: 3, prefillChunk, ignoreEos: false };
+  return {
+    promptIds,
+    maxNew,
+    sampling,
+    stops: [],
+    constraint: null,
+    insertions: new Map(),
+    insertionsMax: 3,
+    prefillChunk,
+    ignoreEos: false,
+  };
 }
 
 const INDEX = new TokenIndex([new Uint8Array(), Uint8Array.of(0x61), Uint8Array.of(0x62), Uint8Array.of(0x63)]);
@@ -75,7 +99,10 @@ describe("steps", () => {
     const steps = new Steps(model);
     await steps.prefill([3, 2, 1], 0);
     expect([...(await steps.step([2]))]).toEqual([0, 9, Math.fround(0.02), Math.fround(0.03)]);
-    expect(runs[0]).toMatchObject({ input_ids: { dims: [1, 3], data: [3, 2, 1] }, cache_position: { dims: [3], data: [0, 1, 2] } });
+    expect(runs[0]).toMatchObject({
+      input_ids: { dims: [1, 3], data: [3, 2, 1] },
+      cache_position: { dims: [3], data: [0, 1, 2] },
+    });
     expect(runs[1]).toMatchObject({
       input_ids: { dims: [1, 1], data: [2] },
       attention_mask: { dims: [1, 4], data: [1, 1, 1, 1] },
@@ -111,7 +138,10 @@ describe("steps", () => {
     ["logits without a batch", "logits_shape", { logitsDims: (rows) => [rows, VOCABULARY] }],
   ])("refuse %s", async (_, code, fault) => {
     const { model, alive } = scripted(fault);
-    await expect(decode(new Lane(model, INDEX), plan([1, 2], 4), UNWATCHED)).rejects.toMatchObject({ code, kind: "turn" });
+    await expect(decode(new Lane(model, INDEX), plan([1, 2], 4), UNWATCHED)).rejects.toMatchObject({
+      code,
+      kind: "turn",
+    });
     expect(alive()).toBe(0);
   });
 });
@@ -122,7 +152,9 @@ describe("a turn", () => {
     const { writer } = await decode(new Lane(ended.model, INDEX), plan([1, 2], 5), UNWATCHED);
     expect([writer.tokenIds, writer.text, writer.stop]).toEqual([[1, 1, 1, 1, 1], "aaaaa", "length"]);
     const failed = scripted({ throwAt: 3 });
-    await expect(decode(new Lane(failed.model, INDEX), plan([1, 2], 5), UNWATCHED)).rejects.toThrow("a step that fails");
+    await expect(decode(new Lane(failed.model, INDEX), plan([1, 2], 5), UNWATCHED)).rejects.toThrow(
+      "a step that fails",
+    );
     expect([ended.alive(), failed.alive()]).toEqual([0, 0]);
   });
 
@@ -130,7 +162,10 @@ describe("a turn", () => {
     const { model, runs, alive } = scripted();
     let asked = 0;
     const texts: string[] = [];
-    const watcher = { isCancelled: () => Promise.resolve(asked++ >= answered), onText: (soFar: string) => void texts.push(soFar) };
+    const watcher = {
+      isCancelled: () => Promise.resolve(asked++ >= answered),
+      onText: (soFar: string) => void texts.push(soFar),
+    };
     const { writer } = await decode(new Lane(model, INDEX), plan([1, 2], 9), watcher);
     expect(writer.stop).toBe("cancelled");
     expect(runs.length).toBe(answered);

@@ -1,4 +1,4 @@
-/* The committed vectors, and what they are about: tests/runtime/decode_vectors.json, made by tools/make_decode_vectors. */
+/* The committed vectors: tests/runtime/decode_vectors.json, made by tools/make_decode_vectors, and how to read them. */
 
 import { readFileSync } from "node:fs";
 

@@ -4,7 +4,7 @@ import { html, onChange, type Child } from "../dom.ts";
 import { icon } from "../icons.ts";
 import type { DiaryPage, Model } from "../model.ts";
 import { thingPicture } from "../scene/things.ts";
-import { say } from "../strings.ts";
+import { PET_LANGUAGE, say } from "../strings.ts";
 import { dateName } from "../times.ts";
 
 /** A finger that travelled this far to the side turns the page. */
@@ -67,7 +67,7 @@ export function makeDiary(act: { mind(page: DiaryPage): void; announce(text: str
         "article",
         { class: "page" },
         html("time", { datetime: page.date, class: "date" }, dateName(page.date)),
-        html("p", { class: "entry", dir: "auto" }, page.text),
+        html("p", { class: "entry", dir: "auto", lang: PET_LANGUAGE }, page.text),
         keepsake(page.keepsake),
         page.turn ? html("button", { id: "diary-mind", type: "button", class: "link", onclick: () => act.mind(page) }, icon("mind"), say("mind.open")) : null,
       ),

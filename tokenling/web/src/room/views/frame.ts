@@ -32,9 +32,11 @@ export function makeFrame(home: HTMLElement, panels: Record<Tab, HTMLElement>, a
   const pill = html("span", { class: "pill" });
   const sound = switchButton("sound", act.sound);
   const quiet = switchButton("quiet", act.quiet);
+  // in the room's corner, where no words hang
+  home.querySelector(".pane")?.append(pill);
   const banners = makeBanners();
   const tabs = makeTabs(panels, act.selected);
-  const top = html("header", { class: "top" }, html("div", { class: "who" }, name, state), html("div", { class: "corner" }, pill, sound, quiet));
+  const top = html("header", { class: "top" }, html("div", { class: "who" }, name, state), html("div", { class: "corner" }, sound, quiet));
   const element = html("div", { class: "app" }, top, html("main", { class: "living" }, home, html("section", { class: "side", "aria-label": say("tabs.label") }, banners.element, ...Object.values(panels), tabs.list)));
 
   function update(model: Model, now: { sound: boolean; quiet: boolean; loading: string | null; catchUp: number | null }): void {

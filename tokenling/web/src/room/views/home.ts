@@ -5,7 +5,7 @@ import { icon, picture } from "../icons.ts";
 import { CARE } from "../items.ts";
 import { METERS, bandOf, faceOf, skyOf, type Meter, type Model } from "../model.ts";
 import { makeRoom, type Look, type Room } from "../scene/room.ts";
-import { bandWord, nameOf, say } from "../strings.ts";
+import { PET_LANGUAGE, bandWord, nameOf, say } from "../strings.ts";
 import { watchStrokes } from "./strokes.ts";
 
 /** The lowest two bands ask for something: they are marked, in words and colour, never with alarm. */
@@ -70,7 +70,7 @@ function isPress(event: KeyboardEvent): boolean {
 
 /** The pet's latest words beside it, whichever tab is open; while it writes, the words so far. */
 function makeSpeech(act: HomeActions) {
-  const words = html("span", { class: "words", dir: "auto" });
+  const words = html("span", { class: "words", dir: "auto", lang: PET_LANGUAGE });
   const bubble = html("button", { class: "speech", type: "button", onclick: () => act.listen() }, words);
   const element = html("div", { class: "over-pet", hidden: true }, bubble);
 

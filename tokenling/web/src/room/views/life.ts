@@ -5,7 +5,7 @@ import { eventText } from "../events.ts";
 import { icon } from "../icons.ts";
 import { METERS, bandOf, type Meter, type Model } from "../model.ts";
 import { thingPicture } from "../scene/things.ts";
-import { bandWord, nameOf, say } from "../strings.ts";
+import { PET_LANGUAGE, bandWord, nameOf, say } from "../strings.ts";
 import { clockTime, dayName, hourOfDay, weekday } from "../times.ts";
 import { daysOf, plotOf, type Sample } from "../week.ts";
 
@@ -90,7 +90,7 @@ function treasurePart({ treasures, name }: Model): Child[] {
 }
 
 function memoryPart({ memories, name }: Model): Child[] {
-  const rows = memories.map((memory) => html("li", { dir: "auto" }, memory));
+  const rows = memories.map((memory) => html("li", { dir: "auto", lang: PET_LANGUAGE }, memory));
   return [html("h2", {}, say("memories.heading", { name })), rows.length ? html("ul", { class: "memories" }, ...rows) : emptyNote("memories.empty", name)];
 }
 

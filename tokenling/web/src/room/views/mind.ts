@@ -5,7 +5,7 @@ import type { Brain, MindTurn, Verdict } from "../../contract.ts";
 import { html, put, type Child } from "../dom.ts";
 import { icon } from "../icons.ts";
 import { choicesOf, mindOf, shareWords, type ChoiceTold } from "../mind.ts";
-import { say } from "../strings.ts";
+import { PET_LANGUAGE, say } from "../strings.ts";
 import { openSheet } from "./sheet.ts";
 
 export interface MindSources {
@@ -20,7 +20,7 @@ const VERDICT_ICON: Record<Verdict["verdict"], string> = { identical: "check", n
 /** Opens the mind view for words of a pet. Resolves when it is closed. */
 export async function openMind(name: string, words: string, sources: MindSources): Promise<void> {
   const sheet = openSheet(say("mind.heading", { name }), { wide: true });
-  const quote = html("blockquote", { class: "quote", dir: "auto" }, words);
+  const quote = html("blockquote", { class: "quote", dir: "auto", lang: PET_LANGUAGE }, words);
   sheet.show(quote, html("p", { class: "soft", "aria-busy": "true" }, say("mind.loading")));
   const proof = new AbortController();
   void sheet.closed.then(() => proof.abort());

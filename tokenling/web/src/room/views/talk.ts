@@ -5,7 +5,7 @@ import { html, onChange, put, setText, syncRows } from "../dom.ts";
 import { icon } from "../icons.ts";
 import { TEXT_MAX, codePoints } from "../items.ts";
 import type { ChatLine, Model } from "../model.ts";
-import { say } from "../strings.ts";
+import { PET_LANGUAGE, say } from "../strings.ts";
 import { clockTime, dayName } from "../times.ts";
 import { spokenOf } from "./home.ts";
 
@@ -44,7 +44,7 @@ type Row =
 
 export function makeTalk(act: TalkActions): TalkView {
   const log = html("ol", { class: "log", tabindex: "0", "aria-label": say("talk.heading") });
-  const writing = html("span", { class: "said", dir: "auto" });
+  const writing = html("span", { class: "said", dir: "auto", lang: PET_LANGUAGE });
   const composer = makeComposer(act);
   const help = makeHelp(act);
   const element = html("div", { class: "panel talk" }, log, help.element, composer.element);
@@ -192,7 +192,7 @@ function lineRow(line: ChatLine, name: string, zone: string | undefined, act: Ta
   if (line.mine) return html("li", { class: "line mine" }, html("span", { class: "said", dir: "auto" }, line.text), html("span", { class: "about" }, say("talk.you"), " · ", time));
   const open = html(
     "button",
-    { type: "button", class: "said", dir: "auto", title: say("mind.open"), onclick: () => act.mind(line) },
+    { type: "button", class: "said", dir: "auto", lang: PET_LANGUAGE, title: say("mind.open"), onclick: () => act.mind(line) },
     line.text,
     html("span", { class: "unseen" }, `. ${say("mind.open")}`),
   );
