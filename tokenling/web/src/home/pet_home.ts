@@ -1,9 +1,20 @@
 /* One pet of this browser: who runs it now, and what the room sees of it.
 
-   The stored row decides. `know(row)` is called with each row that was stored, whoever stored it, and starts and stops the
-   local executor, the link to a host and the mover accordingly; so nothing runs that the disk does not allow. */
+   The stored row decides. `know(row)` is called with each row that was stored, whoever stored it, and starts and stops
+   the local executor, the link to a host and the mover accordingly; so nothing runs that the disk does not allow. */
 
-import type { Brain, Command, Engine, Home, HomeSnapshot, JsonObject, Link, MindTurn, PetView, Question } from "../contract.ts";
+import type {
+  Brain,
+  Command,
+  Engine,
+  Home,
+  HomeSnapshot,
+  JsonObject,
+  Link,
+  MindTurn,
+  PetView,
+  Question,
+} from "../contract.ts";
 import { lookedAround } from "./conclusions.ts";
 import type { Told } from "./conclusions.ts";
 import type { Ids } from "./ids.ts";

@@ -1,7 +1,7 @@
 /* HTTP to a pet host. Every definite answer becomes an `Answer`, silence a `HostSilent`; nothing here decides anything.
 
-   No response, a broken body, 408, 429 and 5xx are silence: the operation may or may not have happened, and repeating it
-   under the SAME operation id is safe. Keys travel in the `Authorization` header alone. */
+   No response, a broken body, 408, 429 and 5xx are silence: the operation may or may not have happened, and repeating
+   it under the SAME operation id is safe. Keys travel in the `Authorization` header alone. */
 
 import type { HostFacts, JsonObject, OwnerReceipt, PetView } from "../contract.ts";
 import type { Answer, MoveRequest } from "./conclusions.ts";
@@ -39,8 +39,8 @@ export function isPrivate({ protocol, hostname }: { protocol: string; hostname: 
   return protocol === "https:" || (protocol === "http:" && loopback);
 }
 
-/** The origin that an owner typed, as it is stored. Throws `host_address` for anything else, `plain_http` for an address to
-    which a key must not travel. */
+/** The origin that an owner typed, as it is stored. Throws `host_address` for anything else, `plain_http` for an
+    address to which a key must not travel. */
 export function originOf(text: string): string {
   const address = /^[a-z]+:\/\//i.test(text.trim()) ? text.trim() : `https://${text.trim()}`;
   const url = URL.canParse(address) ? new URL(address) : null;
@@ -61,7 +61,12 @@ export async function health(origin: string): Promise<HostFacts> {
 }
 
 /** Sends what a stored intent stands for. */
-export async function moved(at: Connection, deviceId: string, request: MoveRequest, enrolCode?: string): Promise<Answer> {
+export async function moved(
+  at: Connection,
+  deviceId: string,
+  request: MoveRequest,
+  enrolCode?: string,
+): Promise<Answer> {
   const pet = petUrl(at);
   switch (request.kind) {
     case "prepare": {
@@ -69,7 +74,9 @@ export async function moved(at: Connection, deviceId: string, request: MoveReque
       return recordOf(await arrived(`${at.host}/api/pets`, { method: "POST", key: at.key, body }));
     }
     case "transfer": {
-      return recordOf(await arrived(`${pet}/transfer`, { method: "POST", key: at.key, body: transferBody(request, deviceId) }));
+      return recordOf(
+        await arrived(`${pet}/transfer`, { method: "POST", key: at.key, body: transferBody(request, deviceId) }),
+      );
     }
     case "key": {
       const { operationId, epoch } = request;
@@ -102,10 +109,15 @@ export async function wish(at: Connection, { epoch, operationId, command }: Wish
   return succeeded(recordOf(await arrived(`${petUrl(at)}/commands`, { method: "POST", key: at.key, body })));
 }
 
-/** The host's view and its tag, or null when nothing changed since `etag`. With `wait` the answer is held until it does. */
+/** The host's view and its tag, or null when nothing changed since `etag`. With `wait` the answer is held until it
+    does. */
 export async function view(
   at: Connection,
-  { etag = null, wait = false, signal = null }: { etag?: string | null; wait?: boolean; signal?: AbortSignal | null } = {},
+  {
+    etag = null,
+    wait = false,
+    signal = null,
+  }: { etag?: string | null; wait?: boolean; signal?: AbortSignal | null } = {},
 ): Promise<{ view: PetView; etag: string | null } | null> {
   const query = wait ? `?wait=${LONG_POLL_SECONDS}` : "";
   const limitMs = wait ? LONG_POLL_ANSWER_MS_MAX : ANSWER_MS_MAX;
@@ -121,7 +133,9 @@ export async function receipts(at: Connection): Promise<OwnerReceipt[]> {
   const answer = await arrived(`${petUrl(at)}/receipts`, { key: at.key });
   succeeded(answerOf(answer));
   const list = answer.value?.receipts;
-  return Array.isArray(list) ? list.filter((one): one is JsonObject => typeof one === "object" && one !== null && !Array.isArray(one)) : [];
+  return Array.isArray(list)
+    ? list.filter((one): one is JsonObject => typeof one === "object" && one !== null && !Array.isArray(one))
+    : [];
 }
 
 /** The answer, or its refusal thrown. */
@@ -174,7 +188,8 @@ async function arrived(url: string, sent: Sent, { also = [] }: { also?: number[]
   const bare = status === 304 || status === 204;
   // an answer that breaks off half-way, or comes from something else on the way, is as lost as one that never came
   if (!bare && value === undefined) throw new HostSilent("unreachable");
-  if (status >= 400 && !expected && !(isProblem(response) && codeIn(value) !== null)) throw new HostSilent("unexpected_answer");
+  if (status >= 400 && !expected && !(isProblem(response) && codeIn(value) !== null))
+    throw new HostSilent("unexpected_answer");
   return { status, etag: response.headers.get("ETag"), value: value ?? null };
 }
 
@@ -184,7 +199,13 @@ async function fetched(url: string, { method = "GET", key, etag, body, signal, l
   if (key !== undefined) headers["Authorization"] = `Bearer ${key}`;
   if (etag) headers["If-None-Match"] = etag;
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const options: RequestInit = { method, headers, signal: signal ? AbortSignal.any([signal, limit]) : limit, cache: "no-store", credentials: "omit" };
+  const options: RequestInit = {
+    method,
+    headers,
+    signal: signal ? AbortSignal.any([signal, limit]) : limit,
+    cache: "no-store",
+    credentials: "omit",
+  };
   if (body !== undefined) options.body = JSON.stringify(body);
   try {
     const response = await fetch(url, options);
@@ -198,7 +219,8 @@ async function fetched(url: string, { method = "GET", key, etag, body, signal, l
 }
 
 function heard(answer: Arrived): Arrived {
-  if (answer.status >= 400 && answer.status !== 503) throw new HostRefusal(codeIn(answer.value ?? undefined) ?? "unexpected_answer", answer.status);
+  if (answer.status >= 400 && answer.status !== 503)
+    throw new HostRefusal(codeIn(answer.value ?? undefined) ?? "unexpected_answer", answer.status);
   return answer;
 }
 

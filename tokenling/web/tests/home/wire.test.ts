@@ -14,12 +14,30 @@ afterEach(() => {
 const PROBLEM = { "Content-Type": "application/problem+json" };
 const JSON_TYPE = { "Content-Type": "application/json" };
 const park: MoveRequest = { kind: "transfer", to: "local", operationId: "op", epoch: 3 };
-const activate: MoveRequest = { kind: "transfer", to: "remote", operationId: "op", epoch: 3, save: saveOf("up"), takeover: true };
-const record = { operationId: "op", id: PET_ID, status: "parked", epoch: 4, revision: 9, destinationDeviceId: "device", save: saveOf("home") };
+const activate: MoveRequest = {
+  kind: "transfer",
+  to: "remote",
+  operationId: "op",
+  epoch: 3,
+  save: saveOf("up"),
+  takeover: true,
+};
+const record = {
+  operationId: "op",
+  id: PET_ID,
+  status: "parked",
+  epoch: 4,
+  revision: 9,
+  destinationDeviceId: "device",
+  save: saveOf("home"),
+};
 
 function brings(status: number, body: unknown, headers: Record<string, string> = status < 400 ? JSON_TYPE : PROBLEM) {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  const fetched = vi.fn(async (_url: string, _options: RequestInit) => new Response(status === 204 || status === 304 ? null : text, { status, headers }));
+  const fetched = vi.fn(
+    async (_url: string, _options: RequestInit) =>
+      new Response(status === 204 || status === 304 ? null : text, { status, headers }),
+  );
   vi.stubGlobal("fetch", fetched);
   return fetched;
 }
@@ -46,7 +64,11 @@ describe("silence, after which the same operation id is repeated", () => {
   });
 
   test("keeps the pause that a host asks for, within a minute", async () => {
-    for (const [header, ms] of [["7", 7000], ["99999", 60_000], ["soon", null]] as const) {
+    for (const [header, ms] of [
+      ["7", 7000],
+      ["99999", 60_000],
+      ["soon", null],
+    ] as const) {
       brings(503, { code: "overloaded" }, { ...PROBLEM, "Retry-After": header });
       const error = await wire.moved(connection(), "device", park).catch((problem: HostSilent) => problem);
       expect((error as HostSilent).retryAfterMs).toBe(ms);
@@ -64,12 +86,24 @@ describe("a definite answer", () => {
     [422, "invalid_save"],
   ])("may be a refusal: %d %s", async (status, code) => {
     brings(status, { type: "about:blank", title: "t", status, code, detail: "d", epoch: 5, petStatus: "active" });
-    expect(await wire.moved(connection(), "device", park)).toMatchObject({ status, code, epoch: 5, petStatus: "active", save: null });
+    expect(await wire.moved(connection(), "device", park)).toMatchObject({
+      status,
+      code,
+      epoch: 5,
+      petStatus: "active",
+      save: null,
+    });
   });
 
   test("brings the parked save", async () => {
     brings(200, record);
-    expect(await wire.moved(connection(), "device", park)).toMatchObject({ status: 200, epoch: 4, revision: 9, petStatus: "parked", save: saveOf("home") });
+    expect(await wire.moved(connection(), "device", park)).toMatchObject({
+      status: 200,
+      epoch: 4,
+      revision: 9,
+      petStatus: "parked",
+      save: saveOf("home"),
+    });
   });
 
   test("of a deletion has no body", async () => {
@@ -80,7 +114,10 @@ describe("a definite answer", () => {
   test("to a wish that is a refusal is thrown", async () => {
     brings(422, { code: "invalid_command", path: "/text" });
     const wish = { host: HOST, id: PET_ID, epoch: 3, operationId: "op", command: { kind: "say", text: "" } };
-    await expect(wire.wish(connection(), wish)).rejects.toMatchObject({ code: "invalid_command", fields: { path: "/text" } });
+    await expect(wire.wish(connection(), wish)).rejects.toMatchObject({
+      code: "invalid_command",
+      fields: { path: "/text" },
+    });
     await expect(wire.wish(connection(), wish)).rejects.toBeInstanceOf(HostRefusal);
   });
 });
@@ -91,22 +128,37 @@ describe("a request", () => {
     await wire.moved(connection(), "device", activate);
     const [url, options] = fetched.mock.calls[0]!;
     expect(url).toBe(`${HOST}/api/pets/${PET_ID}/transfer`);
-    expect(options).toMatchObject({ method: "POST", credentials: "omit", cache: "no-store", headers: { Authorization: `Bearer ${KEY}` } });
+    expect(options).toMatchObject({
+      method: "POST",
+      credentials: "omit",
+      cache: "no-store",
+      headers: { Authorization: `Bearer ${KEY}` },
+    });
     expect(`${url}${String(options.body)}`).not.toContain(KEY);
   });
 
   test("is the same body each time", async () => {
     const fetched = brings(503, { code: "draining" });
-    for (let times = 0; times < 2; times += 1) await wire.moved(connection(), "device", activate).catch(() => undefined);
+    for (let times = 0; times < 2; times += 1)
+      await wire.moved(connection(), "device", activate).catch(() => undefined);
     expect(fetched.mock.calls[0]![1].body).toBe(fetched.mock.calls[1]![1].body);
-    expect(JSON.parse(String(fetched.mock.calls[0]![1].body))).toEqual({ to: "remote", operationId: "op", epoch: 3, deviceId: "device", save: saveOf("up"), takeover: true });
+    expect(JSON.parse(String(fetched.mock.calls[0]![1].body))).toEqual({
+      to: "remote",
+      operationId: "op",
+      epoch: 3,
+      deviceId: "device",
+      save: saveOf("up"),
+      takeover: true,
+    });
   });
 
   test("of a new key sends the hash of its decoded bytes", async () => {
     const fetched = brings(200, { operationId: "op", epoch: 3, revision: 9 });
     await wire.moved(connection(), "device", { kind: "key", operationId: "op", epoch: 3, newKey: KEY });
     // SHA-256 of the bytes 0 to 31
-    expect(JSON.parse(String(fetched.mock.calls[0]![1].body)).newKeyHash).toBe("630dcd2966c4336691125448bbb25b4ff412a49c732db2c8abc1b8581bd710dd");
+    expect(JSON.parse(String(fetched.mock.calls[0]![1].body)).newKeyHash).toBe(
+      "630dcd2966c4336691125448bbb25b4ff412a49c732db2c8abc1b8581bd710dd",
+    );
   });
 
   test("of a view waits only beside a tag, and takes an unchanged answer", async () => {
@@ -120,7 +172,13 @@ describe("a request", () => {
 test("a host's health is read whether it is ready or not, and another protocol is refused", async () => {
   const health = { protocol: 1, engine: 3, release: "sprout-1", features: ["x", 7], ready: true };
   brings(200, health);
-  expect(await wire.health(HOST)).toEqual({ origin: HOST, engine: 3, release: "sprout-1", features: ["x"], ready: true });
+  expect(await wire.health(HOST)).toEqual({
+    origin: HOST,
+    engine: 3,
+    release: "sprout-1",
+    features: ["x"],
+    ready: true,
+  });
   brings(503, { ...health, ready: false, reasons: ["draining"] });
   expect(await wire.health(HOST)).toMatchObject({ ready: false });
   brings(200, { ...health, protocol: 2 });
