@@ -665,7 +665,9 @@ const TABLE: Record<string, string | readonly string[]> = {
   "problem.records_blocked": "An older tab of this page holds the records. Please close it.",
   "problem.no_storage": "This browser keeps no data for this page (a private window?). A pet would be lost, so nothing was started.",
   "problem.no_site": "This page cannot read what it is made of. Please reload.",
-  "refused.heading": "This page could not start",
+  "refused.heading": "This page cannot go on",
+  "outdated.newer_app": "A newer version of this page has taken over what is kept in this browser. Load it again to go on with your pets; nothing is lost.",
+  "outdated.records": "What this browser keeps can no longer be read by this page. Nothing was changed. Load it again; if that does not help, bring your pet back from a copy.",
   "refused.reload": "Load it again",
   "problem.other": "That did not work ({code}).",
 };

@@ -121,7 +121,7 @@ export class ScriptedHousehold implements Household {
     this.script = new ScriptedHome(scenario, home);
     const juno = { localId: "juno", name: "Juno", hue: 268, stage: "child", kind: home.kind, host: home.host, exportedAtMs: NOW_MS - 3 * 24 * HOUR_MS, leaving: false };
     const moss = { localId: "moss", name: "Moss", hue: 96, stage: "adult", kind: "remote" as const, host: "https://pets.example.org", exportedAtMs: null, leaving: false };
-    this.#now = { pets: [juno, moss], tab: "leader", stops: [], persisted: true, ...scenario.household };
+    this.#now = { pets: [juno, moss], tab: "leader", stops: [], persisted: true, outdated: null, ...scenario.household };
   }
 
   snapshot = () => this.#now;

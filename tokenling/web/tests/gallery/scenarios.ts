@@ -24,6 +24,7 @@ export const SCENARIOS: Record<string, Scenario> = {
   writing: { view: { thinking: true }, home: { words: "[go pond] The stone is warm th" } },
   game: { view: { game: { id: "g1", startedMs: NOW_MS, expiresMs: NOW_MS + 170_000 } } },
   offer: { save: { offer: { kind: "gift", item: "feather", atMs: NOW_MS, expiresMs: NOW_MS + 3_600_000 } } },
+  outdated: { household: { outdated: "newer_app" } },
   other: { household: { tab: "waiting" }, home: { link: "other_tab" } },
   remote: { home: remote },
   lost: { home: { ...remote, link: "lost", copyAtMs: NOW_MS - 3_600_000 } },
