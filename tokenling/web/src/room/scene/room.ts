@@ -112,18 +112,19 @@ export function makeRoom(): Room {
     setTimeout(() => (element.dataset.blink = "false"), 130);
   }
 
-  function place(): { x: number; y: number; head: number } {
-    const { spot } = PLACES[shownPlace] ?? (PLACES[PLACE_OF_NOBODY] as Place);
-    const { stage = "egg", asleep } = element.dataset;
-    const lies = asleep === "true" && stage !== "egg" ? LYING : 1;
-    return { x: spot.x, y: spot.y, head: (HEAD[stage] ?? 150) * spot.size * lies };
-  }
-  return { element, show, act, sparks, gaze, blink, place };
+  return { element, show, act, sparks, gaze, blink, place: () => placeOf(element) };
 }
 
 const ACT_MS = 3600;
 /** How much lower it is when it lies down. */
 const LYING = 0.86;
+
+function placeOf(element: HTMLElement): { x: number; y: number; head: number } {
+  const { stage = "egg", asleep, place = PLACE_OF_NOBODY } = element.dataset;
+  const { spot } = PLACES[place] ?? (PLACES[PLACE_OF_NOBODY] as Place);
+  const lies = asleep === "true" && stage !== "egg" ? LYING : 1;
+  return { x: spot.x, y: spot.y, head: (HEAD[stage] ?? 150) * spot.size * lies };
+}
 
 function setLook(element: HTMLElement, look: Look, place: string): void {
   const stage = STAGES.includes(look.stage) ? look.stage : "egg";

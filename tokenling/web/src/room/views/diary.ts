@@ -25,15 +25,8 @@ export function makeDiary(act: { mind(page: DiaryPage): void; announce(text: str
   /** Null: the newest page, also when another one is written. */
   let open: number | null = null;
   let model: Model | null = null;
-  element.addEventListener("keydown", (event) => turnByKey(event));
+  watchKeys(element, (step) => turn(step));
   watchSwipes(element, (step) => turn(step));
-
-  function turnByKey(event: KeyboardEvent): void {
-    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -1, PageDown: 1 }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    turn(step);
-  }
 
   function turn(step: number): void {
     goTo(at() + step, step < 0 ? "back" : "on");
@@ -108,6 +101,15 @@ export function drawingOf(keepsake: string): string {
 
 function empty(name: string): HTMLElement {
   return html("div", { class: "page blank" }, thingPicture("feather"), html("p", { class: "soft" }, say("diary.empty", { name })));
+}
+
+function watchKeys(element: HTMLElement, turn: (step: number) => void): void {
+  element.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -1, PageDown: 1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    turn(step);
+  });
 }
 
 function watchSwipes(element: HTMLElement, turn: (step: number) => void): void {
