@@ -155,7 +155,17 @@ export class App {
       return;
     }
     const take = html("button", { type: "button", class: "main", disabled: taking, onclick: () => void this.#takeTab() }, say("tab.take"));
-    this.#tabScreen = html("section", { class: "other-tab", role: "region", "aria-labelledby": "other-tab" }, html("div", { class: "card" }, html("h2", { id: "other-tab" }, say("tab.heading")), html("p", {}, say("tab.text")), html("div", { class: "row" }, take)));
+    this.#tabScreen = html(
+      "section",
+      { class: "other-tab", role: "region", "aria-labelledby": "other-tab" },
+      html(
+        "div",
+        { class: "card" },
+        html("h2", { id: "other-tab" }, say("tab.heading")),
+        html("p", {}, say("tab.text")),
+        html("div", { class: "row" }, take),
+      ),
+    );
     this.page.append(this.#tabScreen);
     this.parts.announce(say("tab.heading"));
     take.focus({ preventScroll: true });

@@ -79,12 +79,21 @@ export class Companion {
       listen: () => this.#listen(),
       openLife: () => this.#frame.select("life"),
     });
-    this.#talk = makeTalk({ say: (text) => this.#say(text), mind: (line) => void this.#mind(line), retry: () => this.#home.retry(), hideHelp: () => this.#hideHelp() });
+    this.#talk = makeTalk({
+      say: (text) => this.#say(text),
+      mind: (line) => void this.#mind(line),
+      retry: () => this.#home.retry(),
+      hideHelp: () => this.#hideHelp(),
+    });
     this.#diary = makeDiary({ mind: (page) => void this.#mind(page), announce: parts.announce });
     this.#life = makeLife();
     this.#house = makeHouse(this.#houseActions());
     const panels = { talk: this.#talk.element, diary: this.#diary.element, life: this.#life.element, house: this.#house.element };
-    this.#frame = makeFrame(this.#view.element, panels, { selected: (tab) => this.#selected(tab), sound: () => this.#flip("sound"), quiet: () => this.#flip("quiet") });
+    this.#frame = makeFrame(this.#view.element, panels, {
+      selected: (tab) => this.#selected(tab),
+      sound: () => this.#flip("sound"),
+      quiet: () => this.#flip("quiet"),
+    });
   }
 
   get element(): HTMLElement {
@@ -130,7 +139,9 @@ export class Companion {
 
   #restless(): boolean {
     const model = this.#model;
-    return model !== null && model.present && !model.asleep && !model.thinking && model.stage !== "egg" && !this.parts.preferences.now.quiet;
+    return (
+      model !== null && model.present && !model.asleep && !model.thinking && model.stage !== "egg" && !this.parts.preferences.now.quiet
+    );
   }
 
   // --- snapshots ---------------------------------------------------------------------------------------------------
@@ -188,7 +199,8 @@ export class Companion {
     const known = new Set(before.chat.map((line) => line.key));
     const fresh = model.chat.filter((line) => !line.mine && !known.has(line.key));
     for (const line of fresh.slice(-2)) announce(say("talk.said", { name: model.name, text: line.text }));
-    if (before.asleep !== model.asleep && model.stage !== "egg") announce(say(model.asleep ? "said.asleep" : "said.awake", { name: model.name }));
+    if (before.asleep !== model.asleep && model.stage !== "egg")
+      announce(say(model.asleep ? "said.asleep" : "said.awake", { name: model.name }));
     if (before.stage !== model.stage) announce(stateLine(model));
     if (!before.game && model.game) announce(say("game.ready", { name: model.name }));
     const facts = { hidden: document.hidden, nowMs: this.#nowMs(), permission: alertsPermission() };
@@ -203,7 +215,11 @@ export class Companion {
     this.#greeted = true;
     if (nowMs - sinceMs < AWAY_MS) return false;
     const { lines, more } = newsSince(model, sinceMs, this.#watchedMs);
-    if (lines.length > 0) this.#talk.showAway(awayCard(lines, more, () => this.#closeAway()), Math.max(sinceMs, this.#watchedMs));
+    if (lines.length > 0)
+      this.#talk.showAway(
+        awayCard(lines, more, () => this.#closeAway()),
+        Math.max(sinceMs, this.#watchedMs),
+      );
     return true;
   }
 
@@ -257,7 +273,15 @@ export class Companion {
     this.#talk.update(model, { help: this.#helped && !preferences.now.helpHidden });
     this.#diary.update(model);
     this.#life.update(model, keptSamples(this.localId), nowMs);
-    this.#house.update({ model, localId: this.localId, preferences: preferences.now, household: household.snapshot(), alertsPermission: alertsPermission(), offline: offline.state(), nowMs });
+    this.#house.update({
+      model,
+      localId: this.localId,
+      preferences: preferences.now,
+      household: household.snapshot(),
+      alertsPermission: alertsPermission(),
+      offline: offline.state(),
+      nowMs,
+    });
     this.#frame.update(model, { sound, quiet, loading: this.#loadingText(model), catchUp: this.#catchUpPercent() });
     this.#frame.mark("talk", unread);
   }
@@ -358,7 +382,10 @@ export class Companion {
     const model = this.#model;
     if (!model) return;
     if (model.game) return this.#play();
-    if (model.offer) return this.parts.announce(say(model.asleep ? "offer.open.asleep" : "offer.open", { name: model.name, item: offerName(model.offer) }));
+    if (model.offer)
+      return this.parts.announce(
+        say(model.asleep ? "offer.open.asleep" : "offer.open", { name: model.name, item: offerName(model.offer) }),
+      );
     const chosen = await chooseOffer(model.name);
     if (!chosen) return;
     const { offer, item } = chosen;
@@ -447,7 +474,16 @@ export class Companion {
 
   #movingParts(): MovingParts {
     const { household, site, announce } = this.parts;
-    return { household, home: this.#home, localId: this.localId, name: this.#model?.name ?? "", zone: this.#model?.zone, defaultHost: site.defaultHost, announce, exportSave: () => this.#export() };
+    return {
+      household,
+      home: this.#home,
+      localId: this.localId,
+      name: this.#model?.name ?? "",
+      zone: this.#model?.zone,
+      defaultHost: site.defaultHost,
+      announce,
+      exportSave: () => this.#export(),
+    };
   }
 
   async #export(): Promise<void> {
@@ -470,7 +506,8 @@ export class Companion {
   async #forget(): Promise<void> {
     const { name } = this.#movingParts();
     const text = [say("forget.text", { name }), say("forget.card", { name })];
-    if (await confirm(say("forget.heading", { name }), text, say("bye.forget"), { danger: true })) await this.parts.household.forget(this.localId);
+    if (await confirm(say("forget.heading", { name }), text, say("bye.forget"), { danger: true }))
+      await this.parts.household.forget(this.localId);
   }
 
   async #showCard(): Promise<void> {

@@ -54,7 +54,8 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "home.nowhere": "no host",
   "home.kept": "The browser has promised to keep what is stored here.",
   "home.refused": "The browser made no promise. An export is the surest way to keep a copy.",
-  "home.notkept": "The browser may clear what is stored here when space runs out or the page is not visited for long. Keep a copy now and then.",
+  "home.notkept":
+    "The browser may clear what is stored here when space runs out or the page is not visited for long. Keep a copy now and then.",
   "home.unasked": "The browser can be asked not to clear what is stored here.",
   "home.persist": "Ask it to keep everything",
   "home.to-host": "Move to a host…",
@@ -141,7 +142,8 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "recover.heading": "Go on from the copy?",
   "recover.text": "This browser has a copy of {name} as it was on {time}. It can go on living here from that copy.",
   "recover.missing": "Whatever happened on the host after that will be missing here.",
-  "recover.stop": "The copy on the host may think on until it is told to stop. It is told as soon as it answers; should both have lived, you will be asked which to keep.",
+  "recover.stop":
+    "The copy on the host may think on until it is told to stop. It is told as soon as it answers; should both have lived, you will be asked which to keep.",
   "recover.none": "This browser has no copy of {name} to go on from.",
   "recover.go": "Go on from the copy",
 
@@ -156,7 +158,8 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "question.another": "Let the copy live here",
 
   "card.heading": "{name}’s card",
-  "card.text": "On another device choose “I have a card” and scan this, or type the words. {name} stays on {host}; both devices visit it there.",
+  "card.text":
+    "On another device choose “I have a card” and scan this, or type the words. {name} stays on {host}; both devices visit it there.",
   "card.code": "Pairing code of {name}",
   "card.words": "The same as words, for paper:",
   "card.copy": "Copy the words",
@@ -177,12 +180,14 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "card.known": "This browser knows this pet already. With the card its key is renewed.",
   "card.known.go": "Use this card",
   "key.heading": "Make old cards worthless?",
-  "key.text": "{name} gets a new key. Cards and other devices with the old one are locked out, this browser goes on. Make a new card afterwards.",
+  "key.text":
+    "{name} gets a new key. Cards and other devices with the old one are locked out, this browser goes on. Make a new card afterwards.",
   "key.go": "New key",
   "key.done": "Done. Old cards and devices are locked out.",
 
   "delete.heading": "Say goodbye to {name}?",
-  "delete.text": "This deletes {name} with its memories and its diary. It cannot be undone. You may keep a copy first; brought back, it would be another pet.",
+  "delete.text":
+    "This deletes {name} with its memories and its diary. It cannot be undone. You may keep a copy first; brought back, it would be another pet.",
   "delete.file": "Keep a copy first",
   "delete.type": "Type its name ({name}) to go on",
   "delete.keep": "Keep {name}",
@@ -273,8 +278,10 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "problem.no_storage": "This browser keeps no data for this page (a private window?). A pet would be lost, so nothing was started.",
   "problem.no_site": "This page cannot read what it is made of. Please reload.",
   "refused.heading": "This page cannot go on",
-  "outdated.newer_app": "A newer version of this page has taken over what is kept in this browser. Load it again to go on with your pets; nothing is lost.",
-  "outdated.records": "What this browser keeps can no longer be read by this page. Nothing was changed. Load it again; if that does not help, bring your pet back from a copy.",
+  "outdated.newer_app":
+    "A newer version of this page has taken over what is kept in this browser. Load it again to go on with your pets; nothing is lost.",
+  "outdated.records":
+    "What this browser keeps can no longer be read by this page. Nothing was changed. Load it again; if that does not help, bring your pet back from a copy.",
   "refused.reload": "Load it again",
   "problem.other": "That did not work ({code}).",
 };

@@ -135,11 +135,13 @@ export const LIVING: Record<string, string | readonly string[]> = {
   "away.more": "and {count} more under Life",
 
   "help.label": "If you are not well",
-  "help.text": "It sounds as if you are having a very hard time. A pet cannot help with this. People can, by phone or chat, in most countries.",
+  "help.text":
+    "It sounds as if you are having a very hard time. A pet cannot help with this. People can, by phone or chat, in most countries.",
   "help.link": "Find a helpline near you",
   "help.address": "https://findahelpline.com",
   "help.close": "Not now",
-  "help.note": "In danger right now? Call your local emergency number. This page noticed your words by itself and tells nobody. The link opens a site that is not ours.",
+  "help.note":
+    "In danger right now? Call your local emergency number. This page noticed your words by itself and tells nobody. The link opens a site that is not ours.",
 
   "status.label": "How {name} is",
   "meter.fullness": "Food",
@@ -250,15 +252,19 @@ export const LIVING: Record<string, string | readonly string[]> = {
   "mind.share.tiny": "under 1 %",
   "mind.prove": "Prove it",
   "mind.proving": "Running this turn again…",
-  "mind.proof.text": "Each turn leaves a receipt: the question, the chance it was given, and every piece of the answer. This page can run it again and compare.",
+  "mind.proof.text":
+    "Each turn leaves a receipt: the question, the chance it was given, and every piece of the answer. This page can run it again and compare.",
   "mind.proof.failed": "It could not be run again here ({code}).",
   "mind.verdict.identical": "Identical",
   "mind.verdict.identical.text": "Run again here, the same question gave exactly the same words, piece by piece.",
   "mind.verdict.near_tie": "A near tie",
-  "mind.verdict.near_tie.text": "It is the same up to piece {step}. There two were so close that this machine’s last decimals tip it the other way. That is no sign of tampering.",
+  "mind.verdict.near_tie.text":
+    "It is the same up to piece {step}. There two were so close that this machine’s last decimals tip it the other way. That is no sign of tampering.",
   "mind.verdict.different": "Different",
-  "mind.verdict.different.text": "Run again here, it came out differently from piece {step} on, and not by a hair. These words did not come from this brain and this question.",
-  "mind.verdict.different.whole": "Run again here, what the receipt says does not hold ({reason}). These words did not come from this brain and this question as it claims.",
+  "mind.verdict.different.text":
+    "Run again here, it came out differently from piece {step} on, and not by a hair. These words did not come from this brain and this question.",
+  "mind.verdict.different.whole":
+    "Run again here, what the receipt says does not hold ({reason}). These words did not come from this brain and this question as it claims.",
   "mind.verdict.not_provable_here": "Not provable here",
   "mind.verdict.not_provable_here.text": "This page cannot run that turn in the same way, so it says nothing about it either way.",
   "mind.reason.brain": "It was made by another brain than the one in this page.",

@@ -14,7 +14,23 @@ const sources = readdirSync(ROOM, { recursive: true, encoding: "utf8" })
   .join("\n");
 /** Keys that are put together: by the part before the first blank. */
 const stems = [...sources.matchAll(/say\(\s*(?:[^"`()]*\? )?`([^`$]*)\$\{/g)].map(([, stem]) => stem ?? "");
-const LISTS = ["item.", "place.", "stage.", "action.", "weather.", "want.", "trait.", "tag.", "chatter.", "motion.", "band.", "meter.", "problem.", "refused.", "outdated."];
+const LISTS = [
+  "item.",
+  "place.",
+  "stage.",
+  "action.",
+  "weather.",
+  "want.",
+  "trait.",
+  "tag.",
+  "chatter.",
+  "motion.",
+  "band.",
+  "meter.",
+  "problem.",
+  "refused.",
+  "outdated.",
+];
 const quoted = new Set([...sources.matchAll(/"([a-z0-9.-]+)"/gi)].map(([, key]) => key));
 
 describe("the table of strings", () => {
