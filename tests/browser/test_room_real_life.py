@@ -1,4 +1,4 @@
-"""The whole app as it is shipped: a real host, the engine in Pyodide, the brain in WebAssembly, one life from the egg."""
+"""The whole app as it ships: a real host, the engine in Pyodide, the brain in WebAssembly, one life from the egg."""
 
 import re
 

@@ -51,6 +51,7 @@ VIEWS = {
     "moving": ("moving", ""),
     "catching up": ("catching", ""),
     "another tab": ("other", ""),
+    "a newer app": ("outdated", ""),
 }
 SHORT = ("meeting an egg", "talk", "diary", "life", "house, local", "mind, identical", "catch", "in two places")
 """The default run's: one of each kind."""
@@ -151,3 +152,26 @@ def test_a_new_effect_is_played_once_and_an_old_one_never_again(guest):
     page.reload()
     page.wait_for_selector("html[data-ready]", state="attached")
     assert 0 == page.locator(".spark").count()
+
+
+@pytest.mark.browser_long
+def test_a_frame_costs_the_page_no_style(guest):
+    page = show(guest(reduced_motion="no-preference"), "day")
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+
+    def recalculated() -> float:
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return next(metric["value"] for metric in metrics if metric["name"] == "RecalcStyleCount")
+
+    before = recalculated()
+    frames = page.evaluate(COUNT_FRAMES, 4000)
+    assert 3 * (recalculated() - before) < frames
+
+
+COUNT_FRAMES = """(forMs) => new Promise((done) => {
+  let frames = 0;
+  const began = performance.now();
+  const count = (now) => (frames += 1, now - began < forMs ? requestAnimationFrame(count) : done(frames));
+  requestAnimationFrame(count);
+})"""

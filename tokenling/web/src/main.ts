@@ -7,8 +7,8 @@ import { openHousehold } from "./home/household.ts";
 import "./room/scene/scene.css";
 import "./room/app.css";
 import { Loading } from "./room/loading.ts";
-import { refuse, startRoom } from "./room/start.ts";
-import { mark } from "./site/marks.ts";
+import { refuse } from "./room/refused.ts";
+import { startRoom } from "./room/start.ts";
 import { keepOffline } from "./site/offline.ts";
 import { openSite, type Site } from "./site/site.ts";
 
@@ -22,7 +22,7 @@ function once<Made>(part: Progress["part"], loading: Loading, make: () => Promis
     made ??= make().then(
       (value) => {
         loading.ready(part);
-        if (part === "brain") mark("brain");
+        performance.mark(`tokenling:${part}`);
         return value;
       },
       (problem: unknown) => {
@@ -53,8 +53,9 @@ async function start(): Promise<void> {
     const code = problem instanceof Error && "code" in problem ? String(problem.code) : "no_storage";
     return refuse(page, code === "records_too_new" || code === "records_broken" ? `problem.${code}` : "problem.no_storage");
   }
-  // the egg is being looked at: its room and its words come meanwhile, the room first
-  void engine().then(() => (site.brain ? brain() : null)).catch(() => undefined);
+  // the egg is being looked at: its room and its words come meanwhile, side by side; what fails is told and tried again
+  engine().catch(() => undefined);
+  if (site.brain) brain().catch(() => undefined);
 }
 
 void start();

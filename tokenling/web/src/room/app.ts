@@ -6,6 +6,7 @@ import { html, put } from "./dom.ts";
 import { hueOfSeed } from "./model.ts";
 import type { RoomParts } from "./parts.ts";
 import { problemText, say } from "./strings.ts";
+import { refuse } from "./refused.ts";
 import { takeCard } from "./views/cards.ts";
 import { makeMeet, type MeetView } from "./views/meet.ts";
 
@@ -18,6 +19,7 @@ export class App {
   #current: string | null = null;
   #end: (() => void) | null = null;
   #tabScreen: HTMLElement | null = null;
+  #gaveUp = false;
 
   constructor(
     private readonly page: HTMLElement,
@@ -36,10 +38,20 @@ export class App {
 
   /** A pet that has gone leaves the screen to another; another tab that runs the pets is said. */
   #follow(snapshot: HouseholdSnapshot): void {
+    if (snapshot.outdated !== null) return this.#giveUp(snapshot.outdated);
     this.#showTab(snapshot.tab !== "leader" && this.#current !== null, snapshot.tab === "taking");
     if (this.#current === null || shownPets(snapshot).includes(this.#current)) return;
     const [next] = shownPets(snapshot);
     void (next ? this.show(next) : this.meet());
+  }
+
+  /** Nothing can be stored any more: shown instead of a pet whose life would be lost. */
+  #giveUp(why: string): void {
+    if (this.#gaveUp) return;
+    this.#gaveUp = true;
+    this.#leave();
+    refuse(this.page, `outdated.${why}`);
+    this.page.querySelector("button")?.focus();
   }
 
   async show(localId: string): Promise<void> {
@@ -143,7 +155,17 @@ export class App {
       return;
     }
     const take = html("button", { type: "button", class: "main", disabled: taking, onclick: () => void this.#takeTab() }, say("tab.take"));
-    this.#tabScreen = html("section", { class: "other-tab", role: "region", "aria-labelledby": "other-tab" }, html("div", { class: "card" }, html("h2", { id: "other-tab" }, say("tab.heading")), html("p", {}, say("tab.text")), html("div", { class: "row" }, take)));
+    this.#tabScreen = html(
+      "section",
+      { class: "other-tab", role: "region", "aria-labelledby": "other-tab" },
+      html(
+        "div",
+        { class: "card" },
+        html("h2", { id: "other-tab" }, say("tab.heading")),
+        html("p", {}, say("tab.text")),
+        html("div", { class: "row" }, take),
+      ),
+    );
     this.page.append(this.#tabScreen);
     this.parts.announce(say("tab.heading"));
     take.focus({ preventScroll: true });

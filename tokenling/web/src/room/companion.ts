@@ -33,6 +33,8 @@ const AWAY_MS = 5 * 60_000;
 const TICK_MS = 20_000;
 const PROBLEM_SHOWN_MS = 12_000;
 const GAME_OVER_MARGIN_MS = 1500;
+/** Set once, when the first local pet of a page lives: what `tools/bench/page.py` waits for. */
+const LIVING_MARK = "tokenling:living";
 
 /** What goes beyond one pet. */
 export interface Screens {
@@ -78,12 +80,21 @@ export class Companion {
       listen: () => this.#listen(),
       openLife: () => this.#frame.select("life"),
     });
-    this.#talk = makeTalk({ say: (text) => this.#say(text), mind: (line) => void this.#mind(line), retry: () => this.#home.retry(), hideHelp: () => this.#hideHelp() });
+    this.#talk = makeTalk({
+      say: (text) => this.#say(text),
+      mind: (line) => void this.#mind(line),
+      retry: () => this.#home.retry(),
+      hideHelp: () => this.#hideHelp(),
+    });
     this.#diary = makeDiary({ mind: (page) => void this.#mind(page), announce: parts.announce });
     this.#life = makeLife();
     this.#house = makeHouse(this.#houseActions());
     const panels = { talk: this.#talk.element, diary: this.#diary.element, life: this.#life.element, house: this.#house.element };
-    this.#frame = makeFrame(this.#view.element, panels, { selected: (tab) => this.#selected(tab), sound: () => this.#flip("sound"), quiet: () => this.#flip("quiet") });
+    this.#frame = makeFrame(this.#view.element, panels, {
+      selected: (tab) => this.#selected(tab),
+      sound: () => this.#flip("sound"),
+      quiet: () => this.#flip("quiet"),
+    });
   }
 
   get element(): HTMLElement {
@@ -129,7 +140,9 @@ export class Companion {
 
   #restless(): boolean {
     const model = this.#model;
-    return model !== null && model.present && !model.asleep && !model.thinking && model.stage !== "egg" && !this.parts.preferences.now.quiet;
+    return (
+      model !== null && model.present && !model.asleep && !model.thinking && model.stage !== "egg" && !this.parts.preferences.now.quiet
+    );
   }
 
   // --- snapshots ---------------------------------------------------------------------------------------------------
@@ -146,6 +159,7 @@ export class Companion {
 
   #took(model: Model, before: Model | null, linkBefore: string): void {
     const old = model.copyAtMs !== null;
+    if (model.link === "running" && performance.getEntriesByName(LIVING_MARK).length === 0) performance.mark(LIVING_MARK);
     this.#clockOffsetMs = old ? 0 : this.#offsetOf(model);
     if (!old) this.#playEffects(model);
     // a first look and the missed time that is lived late are told by the card, not spoken as if they were now
@@ -187,7 +201,8 @@ export class Companion {
     const known = new Set(before.chat.map((line) => line.key));
     const fresh = model.chat.filter((line) => !line.mine && !known.has(line.key));
     for (const line of fresh.slice(-2)) announce(say("talk.said", { name: model.name, text: line.text }));
-    if (before.asleep !== model.asleep && model.stage !== "egg") announce(say(model.asleep ? "said.asleep" : "said.awake", { name: model.name }));
+    if (before.asleep !== model.asleep && model.stage !== "egg")
+      announce(say(model.asleep ? "said.asleep" : "said.awake", { name: model.name }));
     if (before.stage !== model.stage) announce(stateLine(model));
     if (!before.game && model.game) announce(say("game.ready", { name: model.name }));
     const facts = { hidden: document.hidden, nowMs: this.#nowMs(), permission: alertsPermission() };
@@ -202,7 +217,11 @@ export class Companion {
     this.#greeted = true;
     if (nowMs - sinceMs < AWAY_MS) return false;
     const { lines, more } = newsSince(model, sinceMs, this.#watchedMs);
-    if (lines.length > 0) this.#talk.showAway(awayCard(lines, more, () => this.#closeAway()), Math.max(sinceMs, this.#watchedMs));
+    if (lines.length > 0)
+      this.#talk.showAway(
+        awayCard(lines, more, () => this.#closeAway()),
+        Math.max(sinceMs, this.#watchedMs),
+      );
     return true;
   }
 
@@ -256,7 +275,15 @@ export class Companion {
     this.#talk.update(model, { help: this.#helped && !preferences.now.helpHidden });
     this.#diary.update(model);
     this.#life.update(model, keptSamples(this.localId), nowMs);
-    this.#house.update({ model, localId: this.localId, preferences: preferences.now, household: household.snapshot(), alertsPermission: alertsPermission(), offline: offline.state(), nowMs });
+    this.#house.update({
+      model,
+      localId: this.localId,
+      preferences: preferences.now,
+      household: household.snapshot(),
+      alertsPermission: alertsPermission(),
+      offline: offline.state(),
+      nowMs,
+    });
     this.#frame.update(model, { sound, quiet, loading: this.#loadingText(model), catchUp: this.#catchUpPercent() });
     this.#frame.mark("talk", unread);
   }
@@ -357,7 +384,10 @@ export class Companion {
     const model = this.#model;
     if (!model) return;
     if (model.game) return this.#play();
-    if (model.offer) return this.parts.announce(say(model.asleep ? "offer.open.asleep" : "offer.open", { name: model.name, item: offerName(model.offer) }));
+    if (model.offer)
+      return this.parts.announce(
+        say(model.asleep ? "offer.open.asleep" : "offer.open", { name: model.name, item: offerName(model.offer) }),
+      );
     const chosen = await chooseOffer(model.name);
     if (!chosen) return;
     const { offer, item } = chosen;
@@ -446,7 +476,16 @@ export class Companion {
 
   #movingParts(): MovingParts {
     const { household, site, announce } = this.parts;
-    return { household, home: this.#home, localId: this.localId, name: this.#model?.name ?? "", zone: this.#model?.zone, defaultHost: site.defaultHost, announce, exportSave: () => this.#export() };
+    return {
+      household,
+      home: this.#home,
+      localId: this.localId,
+      name: this.#model?.name ?? "",
+      zone: this.#model?.zone,
+      defaultHost: site.defaultHost,
+      announce,
+      exportSave: () => this.#export(),
+    };
   }
 
   async #export(): Promise<void> {
@@ -469,7 +508,8 @@ export class Companion {
   async #forget(): Promise<void> {
     const { name } = this.#movingParts();
     const text = [say("forget.text", { name }), say("forget.card", { name })];
-    if (await confirm(say("forget.heading", { name }), text, say("bye.forget"), { danger: true })) await this.parts.household.forget(this.localId);
+    if (await confirm(say("forget.heading", { name }), text, say("bye.forget"), { danger: true }))
+      await this.parts.household.forget(this.localId);
   }
 
   async #showCard(): Promise<void> {

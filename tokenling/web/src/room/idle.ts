@@ -23,7 +23,10 @@ export function startIdle(room: Room, state: IdleState): () => void {
   const timers = new Map<string, number>();
 
   const again = (name: string, [least, most]: readonly [number, number], act: () => void) => {
-    timers.set(name, window.setTimeout(() => (document.hidden || act(), again(name, [least, most], act)), least + Math.random() * (most - least)));
+    timers.set(
+      name,
+      window.setTimeout(() => (document.hidden || act(), again(name, [least, most], act)), least + Math.random() * (most - least)),
+    );
   };
   again("blink", BLINK_EVERY_MS, () => {
     room.blink();
@@ -31,7 +34,8 @@ export function startIdle(room: Room, state: IdleState): () => void {
   });
   again("look", LOOK_EVERY_MS, () => {
     if (performance.now() - followedMs < FOLLOW_MS) return;
-    if (state.restless() && !state.calm() && Math.random() < MOVEMENT_SHARE) room.act(IDLE_MOVEMENTS[Math.floor(Math.random() * IDLE_MOVEMENTS.length)] ?? "hop");
+    if (state.restless() && !state.calm() && Math.random() < MOVEMENT_SHARE)
+      room.act(IDLE_MOVEMENTS[Math.floor(Math.random() * IDLE_MOVEMENTS.length)] ?? "hop");
     else room.gaze(Math.random() * 2 - 1, Math.random() * 1.4 - 0.7);
   });
 
@@ -39,7 +43,10 @@ export function startIdle(room: Room, state: IdleState): () => void {
     if (state.calm() || event.pointerType === "touch") return;
     const box = room.element.getBoundingClientRect();
     followedMs = performance.now();
-    room.gaze(clamp((event.clientX - box.left - box.width / 2) / (box.width / 2)), clamp((event.clientY - box.top - box.height * 0.7) / (box.height / 2)));
+    room.gaze(
+      clamp((event.clientX - box.left - box.width / 2) / (box.width / 2)),
+      clamp((event.clientY - box.top - box.height * 0.7) / (box.height / 2)),
+    );
   };
   window.addEventListener("pointermove", follow, { passive: true });
   return () => {

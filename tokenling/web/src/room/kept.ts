@@ -45,7 +45,10 @@ export function preferencesFrom(text: string | null): Preferences {
     sound: flag(found.sound, DEFAULTS.sound),
     quiet: flag(found.quiet, DEFAULTS.quiet),
     alerts: flag(found.alerts, DEFAULTS.alerts),
-    alertsAbout: Object.fromEntries(ALERT_KINDS.map((kind) => [kind, flag(about[kind], DEFAULTS.alertsAbout[kind])])) as Record<AlertKind, boolean>,
+    alertsAbout: Object.fromEntries(ALERT_KINDS.map((kind) => [kind, flag(about[kind], DEFAULTS.alertsAbout[kind])])) as Record<
+      AlertKind,
+      boolean
+    >,
     alertsByNight: flag(found.alertsByNight, DEFAULTS.alertsByNight),
     alertsOffered: flag(found.alertsOffered, DEFAULTS.alertsOffered),
     helpHidden: flag(found.helpHidden, DEFAULTS.helpHidden),

@@ -44,7 +44,9 @@ export function mindOf(turn: MindTurn, name: string): MindTold {
     kind: turn.kind ?? "reactive",
     told: textOf(request.header).split("\n").filter(Boolean),
     lines: textsOf(request.lines).map((line) => lineOf(line, name)),
-    possible: textsOf(request.tags).filter((tag) => !(tag in answers)).map(tagWords),
+    possible: textsOf(request.tags)
+      .filter((tag) => !(tag in answers))
+      .map(tagWords),
     lookups,
     looked: used.map((tag) => ({ asked: tagWords(tag), answer: textOf(answers[tag]) })),
     facts: factsOf(receipt, request),
@@ -105,7 +107,9 @@ function joined(choices: readonly Choice[]): Joined[] {
 
 function stemOf(shares: ReadonlyMap<string, number>, next: ReadonlyMap<string, number>): string | null {
   const open = [...shares.keys()].filter((key) => !key.endsWith("]"));
-  return open.find((key) => next.size > 0 && [...next.keys()].every((longer) => longer.length > key.length && longer.startsWith(key))) ?? null;
+  return (
+    open.find((key) => next.size > 0 && [...next.keys()].every((longer) => longer.length > key.length && longer.startsWith(key))) ?? null
+  );
 }
 
 function expand(group: Joined, stem: string, shares: ReadonlyMap<string, number>, step: number): void {

@@ -174,7 +174,10 @@ export function skyOf(atMs: number, zone?: string): string {
 
 /** The season of a month where no pet says one yet: the engine's own table. */
 export function seasonOfMonth(month: number): string {
-  return ["winter", "winter", "spring", "spring", "spring", "summer", "summer", "summer", "autumn", "autumn", "autumn", "winter"][month] ?? "summer";
+  return (
+    ["winter", "winter", "spring", "spring", "spring", "summer", "summer", "summer", "autumn", "autumn", "autumn", "winter"][month] ??
+    "summer"
+  );
 }
 
 /** The colour that the engine will draw from a pet's seed, so that the egg of the first minute is the one that is adopted.
@@ -197,7 +200,13 @@ function chatOf(lines: JsonObject[]): ChatLine[] {
     const name = `${numberOf(line.atMs)} ${textOf(line.who)} ${textOf(line.text)}`;
     const count = seen.get(name) ?? 0;
     seen.set(name, count + 1);
-    return { key: `${name} ${count}`, mine: line.who === "owner", text: textOf(line.text), atMs: numberOf(line.atMs), turn: textOf(line.turn) };
+    return {
+      key: `${name} ${count}`,
+      mine: line.who === "owner",
+      text: textOf(line.text),
+      atMs: numberOf(line.atMs),
+      turn: textOf(line.turn),
+    };
   });
 }
 
@@ -212,7 +221,13 @@ function gameOf(value: Json | undefined): Model["game"] {
 }
 
 function pageOf(page: JsonObject): DiaryPage {
-  return { date: textOf(page.date), text: textOf(page.text), atMs: numberOf(page.atMs), keepsake: textOf(page.keepsake), turn: textOf(page.turn) };
+  return {
+    date: textOf(page.date),
+    text: textOf(page.text),
+    atMs: numberOf(page.atMs),
+    keepsake: textOf(page.keepsake),
+    turn: textOf(page.turn),
+  };
 }
 
 function eventOf(event: JsonObject): PetEvent {

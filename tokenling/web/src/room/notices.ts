@@ -55,12 +55,25 @@ function questions({ snapshot, household, localId, moving, tell }: Situation): B
   const { name } = parts;
   if (question?.kind === "two_places") {
     const answer = (keep: "here" | "there") => act(say(`question.${keep}`), () => parts.household.resolveQuestion(localId, keep));
-    banners.push({ key: "two-places", text: say("question.two", { name, host: hostName(question.host) }), actions: [answer("here"), answer("there")] });
+    banners.push({
+      key: "two-places",
+      text: say("question.two", { name, host: hostName(question.host) }),
+      actions: [answer("here"), answer("there")],
+    });
   }
-  if (question?.kind === "lost") banners.push({ key: "lost-there", text: say("question.lost", { name, host: hostName(question.host) }), actions: [act(say("question.another"), () => parts.household.resolveQuestion(localId, "another"))] });
+  if (question?.kind === "lost")
+    banners.push({
+      key: "lost-there",
+      text: say("question.lost", { name, host: hostName(question.host) }),
+      actions: [act(say("question.another"), () => parts.household.resolveQuestion(localId, "another"))],
+    });
   for (const stop of household.stops.filter(({ asks }) => asks)) {
     const answer = (keep: "here" | "there") => act(say(`question.${keep}`), () => parts.household.resolveStop(stop.stopId, keep));
-    banners.push({ key: `stop-${stop.stopId}`, text: say("question.two", { name: stop.name, host: hostName(stop.host) }), actions: [answer("here"), answer("there")] });
+    banners.push({
+      key: `stop-${stop.stopId}`,
+      text: say("question.two", { name: stop.name, host: hostName(stop.host) }),
+      actions: [answer("here"), answer("there")],
+    });
   }
   return banners;
 }
@@ -77,12 +90,35 @@ function links(now: Situation): Banner[] {
     case "offline":
       return [{ key, text: say(model ? "silent.offline" : "silent.offline.never", { name, time }), actions: [retry] }];
     case "lost":
-      return [{ key, text: say(model ? "silent.host" : "silent.host.never", { name, time, host }), actions: [retry, ...(model ? [{ label: say("home.recover", { name }), run: () => void recover(parts).catch(tell) }] : [])] }];
+      return [
+        {
+          key,
+          text: say(model ? "silent.host" : "silent.host.never", { name, time, host }),
+          actions: [retry, ...(model ? [{ label: say("home.recover", { name }), run: () => void recover(parts).catch(tell) }] : [])],
+        },
+      ];
     case "gone":
-      return [{ key, text: say("gone.text", { name, host }), actions: [{ label: say("gone.another"), run: () => void parts.household.keepAsAnother(localId).catch(tell) }, { label: say("gone.export"), run: () => void parts.exportSave().catch(tell) }, { label: say("bye.forget"), run: forget }] }];
+      return [
+        {
+          key,
+          text: say("gone.text", { name, host }),
+          actions: [
+            { label: say("gone.another"), run: () => void parts.household.keepAsAnother(localId).catch(tell) },
+            { label: say("gone.export"), run: () => void parts.exportSave().catch(tell) },
+            { label: say("bye.forget"), run: forget },
+          ],
+        },
+      ];
     case "paused":
       if (snapshot.move) return [];
-      return [{ key, calm: true, text: say("paused.text", { name, host }), actions: [{ label: say("home.resume", { name }), run: () => void resume(parts, tell) }] }];
+      return [
+        {
+          key,
+          calm: true,
+          text: say("paused.text", { name, host }),
+          actions: [{ label: say("home.resume", { name }), run: () => void resume(parts, tell) }],
+        },
+      ];
     case "stopped":
       return [{ key, text: say("stopped.text", { name, error: firstLine(model?.error ?? "") }), actions: [] }];
     default:
@@ -94,7 +130,8 @@ async function resume(parts: MovingParts, tell: (problem: unknown) => void): Pro
   try {
     await parts.household.resume(parts.localId);
   } catch (problem) {
-    if (typeof problem === "object" && problem !== null && "code" in problem && problem.code === "other_device") return takeOver(parts).catch(tell);
+    if (typeof problem === "object" && problem !== null && "code" in problem && problem.code === "other_device")
+      return takeOver(parts).catch(tell);
     tell(problem);
   }
 }
@@ -116,20 +153,41 @@ function trouble({ snapshot, model, loading, moving }: Situation): Banner | null
   if (!found || !model || loading.engine.failed) return null;
   const again = found.retryAtMs === null ? "" : say("trouble.again", { time: clockTime(found.retryAtMs, model.zone) });
   const text = say(`trouble.${found.code}`, { name: model.name }, say("trouble.other", { name: model.name }));
-  return { key: "trouble", calm: true, text: `${text} ${again}`.trim(), actions: [{ label: say("silent.retry"), run: () => moving().home.retry() }] };
+  return {
+    key: "trouble",
+    calm: true,
+    text: `${text} ${again}`.trim(),
+    actions: [{ label: say("silent.retry"), run: () => moving().home.retry() }],
+  };
 }
 
 /** A game that waits to be played, an offer that waits for an answer. */
 function together({ model, play }: Situation): Banner[] {
   if (!model?.present) return [];
-  if (model.game) return [{ key: "game", calm: true, text: say("game.ready", { name: model.name }), actions: [{ label: say("game.play"), run: play }] }];
+  if (model.game)
+    return [{ key: "game", calm: true, text: say("game.ready", { name: model.name }), actions: [{ label: say("game.play"), run: play }] }];
   if (!model.offer || model.thinking) return [];
-  return [{ key: "offer", calm: true, text: say(model.asleep ? "offer.open.asleep" : "offer.open", { name: model.name, item: offerName(model.offer) }), actions: [] }];
+  return [
+    {
+      key: "offer",
+      calm: true,
+      text: say(model.asleep ? "offer.open.asleep" : "offer.open", { name: model.name, item: offerName(model.offer) }),
+      actions: [],
+    },
+  ];
 }
 
 function alertsBanner({ alertsOffer, model }: Situation): Banner | null {
   if (!alertsOffer || !model) return null;
-  return { key: "alerts", calm: true, text: say("alerts.offer", { name: model.name }), actions: [{ label: say("alerts.yes"), run: alertsOffer.accept }, { label: say("alerts.no"), run: alertsOffer.decline }] };
+  return {
+    key: "alerts",
+    calm: true,
+    text: say("alerts.offer", { name: model.name }),
+    actions: [
+      { label: say("alerts.yes"), run: alertsOffer.accept },
+      { label: say("alerts.no"), run: alertsOffer.decline },
+    ],
+  };
 }
 
 function firstLine(text: string): string {

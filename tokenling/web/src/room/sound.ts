@@ -12,11 +12,22 @@ interface Note {
   wave?: OscillatorType;
 }
 
-const note = (at: number, from: number, to: number, long: number, gain = 0.12, wave: OscillatorType = "sine"): Note => ({ at, from, to, long, gain, wave });
+const note = (at: number, from: number, to: number, long: number, gain = 0.12, wave: OscillatorType = "sine"): Note => ({
+  at,
+  from,
+  to,
+  long,
+  gain,
+  wave,
+});
 
 const SOUNDS: Record<SoundName, readonly Note[]> = {
   chirp: [note(0, 880, 1180, 0.09), note(0.1, 1040, 1320, 0.11)],
-  munch: [note(0, 240, 150, 0.07, 0.1, "triangle"), note(0.16, 230, 140, 0.07, 0.1, "triangle"), note(0.34, 220, 130, 0.08, 0.09, "triangle")],
+  munch: [
+    note(0, 240, 150, 0.07, 0.1, "triangle"),
+    note(0.16, 230, 140, 0.07, 0.1, "triangle"),
+    note(0.34, 220, 130, 0.08, 0.09, "triangle"),
+  ],
   splash: [note(0, 700, 1500, 0.08, 0.06), note(0.08, 900, 1900, 0.08, 0.06), note(0.18, 650, 1300, 0.1, 0.05)],
   purr: Array.from({ length: 7 }, (_, index) => note(index * 0.075, 112, 96, 0.06, 0.09, "triangle")),
   click: [note(0, 1500, 900, 0.025, 0.08, "square")],

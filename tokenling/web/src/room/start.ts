@@ -3,13 +3,11 @@
 import type { Brain, Household, SiteFacts } from "../contract.ts";
 import { makeAnnouncer } from "./announce.ts";
 import { App } from "./app.ts";
-import { html, put } from "./dom.ts";
 import { download } from "./files.ts";
 import { PreferenceStore, type Preferences } from "./kept.ts";
 import type { Loading } from "./loading.ts";
 import type { Offline } from "./parts.ts";
 import { Sounds } from "./sound.ts";
-import { say } from "./strings.ts";
 
 export interface StartParts {
   page: HTMLElement;
@@ -43,10 +41,4 @@ function applyPreferences(preferences: Preferences, systemWantsLess: boolean, so
   document.documentElement.dataset.motion = motionOf(preferences, systemWantsLess);
   document.documentElement.dataset.quiet = String(preferences.quiet);
   sounds.enabled = preferences.sound && !preferences.quiet;
-}
-
-/** Nothing can be started: told, with what would help. */
-export function refuse(page: HTMLElement, key: string): void {
-  const again = html("button", { type: "button", class: "main", onclick: () => location.reload() }, say("refused.reload"));
-  put(page, html("main", { class: "refused" }, html("h1", {}, say("refused.heading")), html("p", { class: "alert", role: "alert" }, say(key)), html("div", { class: "row" }, again)));
 }

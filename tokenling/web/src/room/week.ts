@@ -81,7 +81,11 @@ export function plotOf(samples: readonly Sample[], meter: Meter, nowMs: number, 
 }
 
 /** Midnights of the week in the pet's zone, as shares of the width, with the day that begins there. */
-export function daysOf(nowMs: number, zone: string | undefined, hourOf: (atMs: number, zone?: string) => number): { at: number; atMs: number }[] {
+export function daysOf(
+  nowMs: number,
+  zone: string | undefined,
+  hourOf: (atMs: number, zone?: string) => number,
+): { at: number; atMs: number }[] {
   const days: { at: number; atMs: number }[] = [];
   const sinceMidnight = hourOf(nowMs, zone) * HOUR_MS;
   for (let back = 0; back < 7; back += 1) {

@@ -21,8 +21,16 @@ let samples: Sample[] = [];
 for (let hour = 160; hour >= 0; hour -= 1) {
   const local = (14 - (hour % 24) + 24) % 24;
   if (local < 8 || local > 21) continue;
-  const wave = (phase: number, base: number, swing: number) => Math.round(1_000_000 * Math.max(0.08, Math.min(0.97, base + swing * Math.sin((local + phase) / 3.1) - (hour % 9) * 0.012)));
-  samples = withSample(samples, at - hour * 3_600_000, { fullness: wave(0, 0.6, 0.3), energy: wave(4, 0.7, 0.2), mood: wave(2, 0.65, 0.2), hygiene: wave(6, 0.8, 0.12), warmth: wave(1, 0.55, 0.15), bond: 480_000 });
+  const wave = (phase: number, base: number, swing: number) =>
+    Math.round(1_000_000 * Math.max(0.08, Math.min(0.97, base + swing * Math.sin((local + phase) / 3.1) - (hour % 9) * 0.012)));
+  samples = withSample(samples, at - hour * 3_600_000, {
+    fullness: wave(0, 0.6, 0.3),
+    energy: wave(4, 0.7, 0.2),
+    mood: wave(2, 0.65, 0.2),
+    hygiene: wave(6, 0.8, 0.12),
+    warmth: wave(1, 0.55, 0.15),
+    bond: 480_000,
+  });
 }
 write("tokenling.room.week.v1.juno", JSON.stringify(samples));
 
@@ -42,7 +50,11 @@ await startRoom({
   brain: async () => scriptedBrain(verdict),
   site: { brain: { id: "sprout-0" }, defaultHost: "https://pets.example.org" },
   loading,
-  offline: { state: () => (name === "update" ? "update_ready" : "ready"), subscribe: (listener) => (listener(), () => undefined), update: () => undefined },
+  offline: {
+    state: () => (name === "update" ? "update_ready" : "ready"),
+    subscribe: (listener) => (listener(), () => undefined),
+    update: () => undefined,
+  },
 });
 Object.assign(globalThis, { gallery: household });
 document.documentElement.dataset.ready = "true";

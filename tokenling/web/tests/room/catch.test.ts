@@ -14,7 +14,13 @@ it("stays inside the field", () => {
   }
 });
 
-it.each([[RING, true], [RING + REACH - 0.001, true], [RING - REACH + 0.001, true], [RING + REACH + 0.001, false], [0, false]])("at %d caught: %s", (x, caught) => {
+it.each([
+  [RING, true],
+  [RING + REACH - 0.001, true],
+  [RING - REACH + 0.001, true],
+  [RING + REACH + 0.001, false],
+  [0, false],
+])("at %d caught: %s", (x, caught) => {
   expect(isCaught(x)).toBe(caught);
 });
 
@@ -22,6 +28,13 @@ it("gives those who prefer less motion more time in the ring", () => {
   expect(CALM_CROSSING_MS * 2 * REACH).toBeGreaterThan(CROSSING_MS * 2 * REACH);
 });
 
-it.each([[180_000, "3:00"], [61_001, "1:02"], [59_000, "0:59"], [1, "0:01"], [0, "0:00"], [-5, "0:00"]])("%i ms left read %s", (left, words) => {
+it.each([
+  [180_000, "3:00"],
+  [61_001, "1:02"],
+  [59_000, "0:59"],
+  [1, "0:01"],
+  [0, "0:00"],
+  [-5, "0:00"],
+])("%i ms left read %s", (left, words) => {
   expect(timeLeft(1_000_000 + left, 1_000_000)).toBe(words);
 });

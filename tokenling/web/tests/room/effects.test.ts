@@ -40,6 +40,10 @@ it("plays an action by its name", () => {
   expect(playOf(effect(1, "act", "sing"))).toMatchObject({ movement: "sing", sparks: "note" });
 });
 
-it.each([["act", "unheard"], ["unheard", ""], ["act", ""]])("plays nothing for %s %s", (kind, item) => {
+it.each([
+  ["act", "unheard"],
+  ["unheard", ""],
+  ["act", ""],
+])("plays nothing for %s %s", (kind, item) => {
   expect(playOf(effect(1, kind, item))).toBeNull();
 });

@@ -83,18 +83,41 @@ describe("what a receipt tells", () => {
       { mine: false, text: "(Owner feeds Pip: plum.)" },
     ]);
     expect(told.looked).toEqual([{ asked: "look at the weather", answer: "rain" }]);
-    expect(told.facts).toEqual({ seed: "42", brainId: "sprout-0", promptTokens: 90, outputTokens: 12, millis: 4, stop: "eos", nearTies: 1 });
+    expect(told.facts).toEqual({
+      seed: "42",
+      brainId: "sprout-0",
+      promptTokens: 90,
+      outputTokens: 12,
+      millis: 4,
+      stop: "eos",
+      nearTies: 1,
+    });
   });
 
-  it.each([[{}], [{ request: null }], [{ request: [] }], [{ request: { header: 7, lines: "x", tags: {}, answers: [] } }]])("survives a receipt of another shape: %j", (receipt) => {
-    expect(mindOf({ ...turn, receipt, kind: null }, "Pip").told).toEqual([]);
-  });
+  it.each([[{}], [{ request: null }], [{ request: [] }], [{ request: { header: 7, lines: "x", tags: {}, answers: [] } }]])(
+    "survives a receipt of another shape: %j",
+    (receipt) => {
+      expect(mindOf({ ...turn, receipt, kind: null }, "Pip").told).toEqual([]);
+    },
+  );
 });
 
-it.each([["[go pond]", "be down at the pond"], ["[remember …]", "remember something"], ["[recall tea]", "think back to tea"], ["[eat]", "have a bite"], ["[unheard of]", "unheard of"]])("%s in words", (tag, words) => {
+it.each([
+  ["[go pond]", "be down at the pond"],
+  ["[remember …]", "remember something"],
+  ["[recall tea]", "think back to tea"],
+  ["[eat]", "have a bite"],
+  ["[unheard of]", "unheard of"],
+])("%s in words", (tag, words) => {
   expect(tagWords(tag)).toBe(words);
 });
 
-it.each([[0, "0 %"], [1, "under 1 %"], [9_999, "under 1 %"], [10_000, "1 %"], [996_000, "100 %"]])("%i millionths are %s", (ppm, words) => {
+it.each([
+  [0, "0 %"],
+  [1, "under 1 %"],
+  [9_999, "under 1 %"],
+  [10_000, "1 %"],
+  [996_000, "100 %"],
+])("%i millionths are %s", (ppm, words) => {
   expect(shareWords(ppm)).toBe(words);
 });

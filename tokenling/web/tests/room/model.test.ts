@@ -23,7 +23,10 @@ describe("a model of a save", () => {
 
   it.each([
     ["nothing", {}],
-    ["other kinds", { name: 7, body: [], chat: {}, character: null, offer: 1, game: "x", diary: [1], events: [null], treasures: [1, "shell"] }],
+    [
+      "other kinds",
+      { name: 7, body: [], chat: {}, character: null, offer: 1, game: "x", diary: [1], events: [null], treasures: [1, "shell"] },
+    ],
   ])("is made of %s without a fault", (_, save) => {
     const model = modelOf({ ...new ScriptedHousehold({}).script.snapshot(), view: { ...shownView(), save } }) as Model;
     expect(model.meters.energy).toBe(0);
@@ -42,7 +45,15 @@ function shownView() {
   return new ScriptedHousehold({}).script.snapshot().view as NonNullable<ReturnType<ScriptedHousehold["script"]["snapshot"]>["view"]>;
 }
 
-it.each([[0, 0], [149_999, 0], [150_000, 1], [350_000, 2], [650_000, 3], [880_000, 4], [1_000_000, 4]])("%i is in band %i", (value, band) => {
+it.each([
+  [0, 0],
+  [149_999, 0],
+  [150_000, 1],
+  [350_000, 2],
+  [650_000, 3],
+  [880_000, 4],
+  [1_000_000, 4],
+])("%i is in band %i", (value, band) => {
   expect(bandOf(value)).toBe(band);
 });
 
@@ -52,12 +63,21 @@ it.each([
   ["a low mood shows", { feeling: "happy", mood: 10 }, "low"],
   ["a quiet one is flat", { feeling: "calm", mood: 200_000 }, "flat"],
   ["otherwise what it felt", { feeling: "proud" }, "proud"],
-])("%s", (_, { stage = "child", feeling = "calm", ...body }: { stage?: string; feeling?: string; energy?: number; mood?: number }, face) => {
-  const meters = { ...shown().meters, ...body };
-  expect(faceOf({ stage, feeling, meters })).toBe(face);
-});
+])(
+  "%s",
+  (_, { stage = "child", feeling = "calm", ...body }: { stage?: string; feeling?: string; energy?: number; mood?: number }, face) => {
+    const meters = { ...shown().meters, ...body };
+    expect(faceOf({ stage, feeling, meters })).toBe(face);
+  },
+);
 
-it.each([["2026-10-14T02:59:00Z", "night"], ["2026-10-14T03:00:00Z", "dawn"], ["2026-10-14T05:30:00Z", "day"], ["2026-10-14T16:00:00Z", "dusk"], ["2026-10-14T19:00:00Z", "night"]])("in Berlin %s is %s", (at, sky) => {
+it.each([
+  ["2026-10-14T02:59:00Z", "night"],
+  ["2026-10-14T03:00:00Z", "dawn"],
+  ["2026-10-14T05:30:00Z", "day"],
+  ["2026-10-14T16:00:00Z", "dusk"],
+  ["2026-10-14T19:00:00Z", "night"],
+])("in Berlin %s is %s", (at, sky) => {
   expect(skyOf(Date.parse(at), "Europe/Berlin")).toBe(sky);
 });
 
@@ -69,7 +89,13 @@ it("draws the egg in the engine's colour", async () => {
 describe("news for an owner who comes back", () => {
   it("leaves out what the owner did and what was read", () => {
     const { lines } = newsSince(shown(), NOW_MS - 7 * 3_600_000, NOW_MS);
-    expect(lines).toEqual(["Juno woke up.", "Outside, the sun came out.", "Juno went off and is at the window.", "Juno sang. (2 times)", "Juno accepted a flower."]);
+    expect(lines).toEqual([
+      "Juno woke up.",
+      "Outside, the sun came out.",
+      "Juno went off and is at the window.",
+      "Juno sang. (2 times)",
+      "Juno accepted a flower.",
+    ]);
   });
 
   it("is bounded and says how much more there is", () => {
@@ -101,7 +127,9 @@ describe("alerts", () => {
 
   it("are those that the owner chose", () => {
     const about = { said: false, want: true, life: true, diary: true };
-    expect(wantedAlerts(alertsOf(before, after), { ...wanted, alertsAbout: about }, "Europe/Berlin", facts).map(({ kind }) => kind)).toEqual(["want"]);
+    expect(
+      wantedAlerts(alertsOf(before, after), { ...wanted, alertsAbout: about }, "Europe/Berlin", facts).map(({ kind }) => kind),
+    ).toEqual(["want"]);
   });
 
   it("are none when nothing happened", () => {
@@ -115,11 +143,22 @@ describe("preferences", () => {
   });
 
   it("come back as they were stored", () => {
-    const chosen = { ...DEFAULTS, motion: "calm" as const, sound: true, quiet: true, alertsAbout: { said: false, want: false, life: true, diary: true } };
+    const chosen = {
+      ...DEFAULTS,
+      motion: "calm" as const,
+      sound: true,
+      quiet: true,
+      alertsAbout: { said: false, want: false, life: true, diary: true },
+    };
     expect(preferencesFrom(JSON.stringify(chosen))).toEqual(chosen);
   });
 
-  it.each([["system", true, "calm"], ["system", false, "full"], ["full", true, "full"], ["calm", false, "calm"]] as const)("motion %s, system wants less: %s, is %s", (motion, less, result) => {
+  it.each([
+    ["system", true, "calm"],
+    ["system", false, "full"],
+    ["full", true, "full"],
+    ["calm", false, "calm"],
+  ] as const)("motion %s, system wants less: %s, is %s", (motion, less, result) => {
     expect(motionOf({ motion }, less)).toBe(result);
   });
 });
@@ -139,14 +178,31 @@ it.each([
   expect(originOf(typed)).toBe(origin);
 });
 
-it.each([[null, "[go po", ""], [null, null, ""], [null, "[go pond] The stone", "The stone"], [null, "Hm. [happy] Yes [pl", "Hm. Yes"]])("a reply being written shows no tag, not even half of one %#", (_, words, spoken) => {
+it.each([
+  [null, "[go po", ""],
+  [null, null, ""],
+  [null, "[go pond] The stone", "The stone"],
+  [null, "Hm. [happy] Yes [pl", "Hm. Yes"],
+])("a reply being written shows no tag, not even half of one %#", (_, words, spoken) => {
   expect(spokenOf(words)).toBe(spoken);
 });
 
-it.each([[null, "No copy has been kept from here yet."], [0, "Last copy: today."], [1, "Last copy: yesterday."], [12, "Last copy: 12 days ago."], [-3, "Last copy: today."]])("an export %s days ago", (days, words) => {
+it.each([
+  [null, "No copy has been kept from here yet."],
+  [0, "Last copy: today."],
+  [1, "Last copy: yesterday."],
+  [12, "Last copy: 12 days ago."],
+  [-3, "Last copy: today."],
+])("an export %s days ago", (days, words) => {
   expect(exportAge(days === null ? null : NOW_MS - days * 86_400_000, NOW_MS)).toBe(words);
 });
 
-it.each([["the shell", "shell"], ["a smooth stone from the pond", "pebble"], ["the score of 4", "ball"], ["a crumb of soup", "soup"], ["a cloud it watched", "leaf"]])("a keepsake “%s” is drawn as %s", (text, drawing) => {
+it.each([
+  ["the shell", "shell"],
+  ["a smooth stone from the pond", "pebble"],
+  ["the score of 4", "ball"],
+  ["a crumb of soup", "soup"],
+  ["a cloud it watched", "leaf"],
+])("a keepsake “%s” is drawn as %s", (text, drawing) => {
   expect(drawingOf(text)).toBe(drawing);
 });

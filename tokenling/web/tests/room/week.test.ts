@@ -31,7 +31,13 @@ it.each([null, "", "nonsense", "{}", "7", '[1,[2],["a",1,2,3,4,5,6],[1,2,3,4,5,6
 
 describe("the plot", () => {
   it("draws neighbours as a line and breaks it where nobody looked", () => {
-    const plot = plotOf([sample(HOUR - 168, 0), sample(HOUR - 167, 100), sample(HOUR - 84, 50), sample(HOUR, 25)], "energy", NOW_MS, 168, 100);
+    const plot = plotOf(
+      [sample(HOUR - 168, 0), sample(HOUR - 167, 100), sample(HOUR - 84, 50), sample(HOUR, 25)],
+      "energy",
+      NOW_MS,
+      168,
+      100,
+    );
     expect(plot.line).toBe("M0.0 100.0 L1.0 0.0 M84.0 50.0 M168.0 75.0");
     expect(plot.dots).toEqual([
       { x: 84, y: 50 },

@@ -3,16 +3,34 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { KEEPING } from "../../src/room/words_keeping.ts";
+import { LIVING } from "../../src/room/words_living.ts";
 import { nameOf, problemText, say, stringKeys } from "../../src/room/strings.ts";
 
 const ROOM = join(import.meta.dirname, "../../src/room");
 const sources = readdirSync(ROOM, { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".ts") && !name.endsWith("strings.ts"))
+  .filter((name) => name.endsWith(".ts") && !/(strings|words_\w+)\.ts$/.test(name))
   .map((name) => readFileSync(join(ROOM, name), "utf8"))
   .join("\n");
 /** Keys that are put together: by the part before the first blank. */
 const stems = [...sources.matchAll(/say\(\s*(?:[^"`()]*\? )?`([^`$]*)\$\{/g)].map(([, stem]) => stem ?? "");
-const LISTS = ["item.", "place.", "stage.", "action.", "weather.", "want.", "trait.", "tag.", "chatter.", "motion.", "band.", "meter.", "problem.", "refused."];
+const LISTS = [
+  "item.",
+  "place.",
+  "stage.",
+  "action.",
+  "weather.",
+  "want.",
+  "trait.",
+  "tag.",
+  "chatter.",
+  "motion.",
+  "band.",
+  "meter.",
+  "problem.",
+  "refused.",
+  "outdated.",
+];
 const quoted = new Set([...sources.matchAll(/"([a-z0-9.-]+)"/gi)].map(([, key]) => key));
 
 describe("the table of strings", () => {
@@ -25,6 +43,10 @@ describe("the table of strings", () => {
   it("has no key that nobody says", () => {
     const used = (key: string) => quoted.has(key) || [...stems, ...LISTS].some((stem) => stem !== "" && key.startsWith(stem));
     expect(stringKeys().filter((key) => !used(key))).toEqual([]);
+  });
+
+  it("says nothing in two places", () => {
+    expect(Object.keys(LIVING).filter((key) => key in KEEPING)).toEqual([]);
   });
 
   it("fills its blanks, and shows what was not given", () => {

@@ -65,7 +65,10 @@ function egg(): SVGGElement {
       { "clip-path": "url(#egg-clip)" },
       svg("ellipse", { class: "shell", cx: -12, cy: -78, rx: 66, ry: 82 }),
       path("egg-band", "M-80 -58 C-50 -44 -34 -70 -10 -58 C14 -46 30 -70 80 -54 V-30 C40 -42 20 -20 -6 -32 C-30 -44 -50 -20 -80 -34 Z"),
-      path("egg-dots", "M-30 -102 a7 8 0 1 1 .1 0 Z M18 -112 a6 7 0 1 1 .1 0 Z M34 -80 a5 6 0 1 1 .1 0 Z M-6 -88 a5 6 0 1 1 .1 0 Z M-24 -8 a6 6 0 1 1 .1 0 Z M26 -10 a6 6 0 1 1 .1 0 Z"),
+      path(
+        "egg-dots",
+        "M-30 -102 a7 8 0 1 1 .1 0 Z M18 -112 a6 7 0 1 1 .1 0 Z M34 -80 a5 6 0 1 1 .1 0 Z M-6 -88 a5 6 0 1 1 .1 0 Z M-24 -8 a6 6 0 1 1 .1 0 Z M26 -10 a6 6 0 1 1 .1 0 Z",
+      ),
       path("shell-light", "M-40 -96 C-36 -116 -26 -128 -14 -132 C-24 -120 -32 -106 -34 -92 C-36 -86 -42 -88 -40 -96 Z"),
     ),
     path("crack", "M-26 -126 l10 12 l-6 10 l12 8 l-2 10"),
@@ -89,7 +92,9 @@ function body(name: "hatchling" | "child" | "adult"): SVGGElement {
     "g",
     { class: `stage stage-${name}` },
     svg("clipPath", { id: clip }, svg("path", { d: outline })),
-    svg("g", { class: "tilt" },
+    svg(
+      "g",
+      { class: "tilt" },
       svg("g", { class: "feet" }, foot(-w * 0.44, w), foot(w * 0.44, w)),
       sprout(name, size),
       path("coat-dark", outline),
@@ -97,7 +102,14 @@ function body(name: "hatchling" | "child" | "adult"): SVGGElement {
         "g",
         { "clip-path": `url(#${clip})` },
         svg("ellipse", { class: "coat", cx: -w * 0.16, cy: -h * 0.56, rx: w * 1.06, ry: h * 0.6 }),
-        svg("ellipse", { class: "coat-light", cx: -w * 0.36, cy: -h * 0.86, rx: w * 0.5, ry: h * 0.2, transform: `rotate(-14 ${-w * 0.36} ${-h * 0.86})` }),
+        svg("ellipse", {
+          class: "coat-light",
+          cx: -w * 0.36,
+          cy: -h * 0.86,
+          rx: w * 0.5,
+          ry: h * 0.2,
+          transform: `rotate(-14 ${-w * 0.36} ${-h * 0.86})`,
+        }),
         svg("ellipse", { class: "belly", cx: 0, cy: -h * 0.06, rx: w * 0.62, ry: h * 0.3 }),
         marks(size),
       ),
@@ -110,7 +122,12 @@ function body(name: "hatchling" | "child" | "adult"): SVGGElement {
 }
 
 function foot(x: number, w: number): SVGGElement {
-  return svg("g", {}, svg("ellipse", { class: "foot", cx: x, cy: -2, rx: w * 0.24, ry: w * 0.13 }), svg("ellipse", { class: "foot-light", cx: x - 2, cy: -5, rx: w * 0.15, ry: w * 0.06 }));
+  return svg(
+    "g",
+    {},
+    svg("ellipse", { class: "foot", cx: x, cy: -2, rx: w * 0.24, ry: w * 0.13 }),
+    svg("ellipse", { class: "foot-light", cx: x - 2, cy: -5, rx: w * 0.15, ry: w * 0.06 }),
+  );
 }
 
 function arm({ w, h }: Size, side: 1 | -1): SVGGElement {
@@ -118,7 +135,10 @@ function arm({ w, h }: Size, side: 1 | -1): SVGGElement {
   return svg(
     "g",
     { class: `arm ${side < 0 ? "left" : "right"}`, transform: `translate(${x} ${-h * 0.4})` },
-    svg("path", { class: "arm-shape", d: `M${-side * 8} -10 C${side * 12} -14 ${side * 22} 6 ${side * 14} 24 C${side * 6} 34 ${-side * 10} 24 ${-side * 10} 8 Z` }),
+    svg("path", {
+      class: "arm-shape",
+      d: `M${-side * 8} -10 C${side * 12} -14 ${side * 22} 6 ${side * 14} 24 C${side * 6} 34 ${-side * 10} 24 ${-side * 10} 8 Z`,
+    }),
   );
 }
 
@@ -129,9 +149,30 @@ function marks({ w, h }: Size): SVGGElement {
   return svg(
     "g",
     { class: "marks" },
-    svg("g", { class: "mark freckles" }, ...[-1, 1].flatMap((side) => [dot(side * 0.66, 0.36, 0.028), dot(side * 0.78, 0.4, 0.024), dot(side * 0.74, 0.32, 0.024)])),
-    svg("g", { class: "mark stripes" }, blob(-0.86, 0.66, 0.16, 0.03, -24), blob(-0.94, 0.54, 0.14, 0.028, -12), blob(0.86, 0.66, 0.16, 0.03, 24), blob(0.94, 0.54, 0.14, 0.028, 12), blob(0, 0.95, 0.045, 0.07, 0), blob(-0.16, 0.94, 0.04, 0.05, 14), blob(0.16, 0.94, 0.04, 0.05, -14)),
-    svg("g", { class: "mark spots" }, blob(0.56, 0.86, 0.17, 0.08, 30), blob(0.84, 0.7, 0.1, 0.06, 40), blob(-0.86, 0.24, 0.13, 0.07, 20), blob(-0.5, 0.93, 0.09, 0.045, -20)),
+    svg(
+      "g",
+      { class: "mark freckles" },
+      ...[-1, 1].flatMap((side) => [dot(side * 0.66, 0.36, 0.028), dot(side * 0.78, 0.4, 0.024), dot(side * 0.74, 0.32, 0.024)]),
+    ),
+    svg(
+      "g",
+      { class: "mark stripes" },
+      blob(-0.86, 0.66, 0.16, 0.03, -24),
+      blob(-0.94, 0.54, 0.14, 0.028, -12),
+      blob(0.86, 0.66, 0.16, 0.03, 24),
+      blob(0.94, 0.54, 0.14, 0.028, 12),
+      blob(0, 0.95, 0.045, 0.07, 0),
+      blob(-0.16, 0.94, 0.04, 0.05, 14),
+      blob(0.16, 0.94, 0.04, 0.05, -14),
+    ),
+    svg(
+      "g",
+      { class: "mark spots" },
+      blob(0.56, 0.86, 0.17, 0.08, 30),
+      blob(0.84, 0.7, 0.1, 0.06, 40),
+      blob(-0.86, 0.24, 0.13, 0.07, 20),
+      blob(-0.5, 0.93, 0.09, 0.045, -20),
+    ),
     svg("g", { class: "mark mask" }, blob(0, 0.5, 0.74, 0.15, 0)),
   );
 }
@@ -144,7 +185,12 @@ function halfShell(w: number): SVGGElement {
     { class: "half-shell" },
     svg("clipPath", { id: "shell-clip" }, svg("path", { d })),
     path("shell-shade", d),
-    svg("g", { "clip-path": "url(#shell-clip)" }, svg("ellipse", { class: "shell", cx: -10, cy: -30, rx: w * 1.02, ry: 38 }), path("egg-dots", "M-34 -14 a6 6 0 1 1 .1 0 Z M22 -8 a7 6 0 1 1 .1 0 Z M46 -20 a4 5 0 1 1 .1 0 Z M-8 -26 a4 5 0 1 1 .1 0 Z")),
+    svg(
+      "g",
+      { "clip-path": "url(#shell-clip)" },
+      svg("ellipse", { class: "shell", cx: -10, cy: -30, rx: w * 1.02, ry: 38 }),
+      path("egg-dots", "M-34 -14 a6 6 0 1 1 .1 0 Z M22 -8 a7 6 0 1 1 .1 0 Z M46 -20 a4 5 0 1 1 .1 0 Z M-8 -26 a4 5 0 1 1 .1 0 Z"),
+    ),
   );
 }
 
@@ -155,35 +201,75 @@ function sprout(name: string, { h, leaf }: Size): SVGGElement {
   return svg(
     "g",
     { class: "sprout", transform: `translate(0 ${-h + 5}) scale(${leaf})` },
-    svg("g", { class: "sway" }, path("stem", "M0 4 C2 -6 -1 -14 0 -22"), svg("g", { transform: "translate(0 -19)" }, ...leafShapes(), name === "adult" ? flower() : name === "child" ? bud() : null)),
+    svg(
+      "g",
+      { class: "sway" },
+      path("stem", "M0 4 C2 -6 -1 -14 0 -22"),
+      svg("g", { transform: "translate(0 -19)" }, ...leafShapes(), name === "adult" ? flower() : name === "child" ? bud() : null),
+    ),
   );
 }
 
 function leafShapes(): SVGGElement[] {
-  const pair = svg("g", { class: "leaves pair" }, path("leaf-mid", BLADE), path("leaf-vein", VEIN), svg("g", { transform: "scale(-1 1)" }, path("leaf-light", BLADE), path("leaf-vein", VEIN)));
-  const droop = svg("g", { class: "leaves droop" }, svg("g", { transform: "rotate(-38)" }, path("leaf-mid", BLADE), path("leaf-vein", VEIN)), svg("g", { transform: "scale(-1 1) rotate(-38)" }, path("leaf-light", BLADE), path("leaf-vein", VEIN)));
-  const curl = svg("g", { class: "leaves curl" }, path("curl-line", "M0 2 C0 -20 18 -34 30 -24 C40 -14 28 -2 20 -10 C16 -16 22 -20 25 -17"), svg("g", { transform: "rotate(14)" }, path("leaf-mid", BLADE), path("leaf-vein", VEIN)));
-  const tuft = svg("g", { class: "leaves tuft" }, svg("g", { transform: "rotate(28) scale(0.86)" }, path("leaf-mid", BLADE)), svg("g", { transform: "scale(-1 1) rotate(28) scale(0.86)" }, path("leaf-mid", BLADE)), path("leaf-light", "M0 2 C-14 -14 -14 -36 0 -50 C14 -36 14 -14 0 2 Z"));
+  const pair = svg(
+    "g",
+    { class: "leaves pair" },
+    path("leaf-mid", BLADE),
+    path("leaf-vein", VEIN),
+    svg("g", { transform: "scale(-1 1)" }, path("leaf-light", BLADE), path("leaf-vein", VEIN)),
+  );
+  const droop = svg(
+    "g",
+    { class: "leaves droop" },
+    svg("g", { transform: "rotate(-38)" }, path("leaf-mid", BLADE), path("leaf-vein", VEIN)),
+    svg("g", { transform: "scale(-1 1) rotate(-38)" }, path("leaf-light", BLADE), path("leaf-vein", VEIN)),
+  );
+  const curl = svg(
+    "g",
+    { class: "leaves curl" },
+    path("curl-line", "M0 2 C0 -20 18 -34 30 -24 C40 -14 28 -2 20 -10 C16 -16 22 -20 25 -17"),
+    svg("g", { transform: "rotate(14)" }, path("leaf-mid", BLADE), path("leaf-vein", VEIN)),
+  );
+  const tuft = svg(
+    "g",
+    { class: "leaves tuft" },
+    svg("g", { transform: "rotate(28) scale(0.86)" }, path("leaf-mid", BLADE)),
+    svg("g", { transform: "scale(-1 1) rotate(28) scale(0.86)" }, path("leaf-mid", BLADE)),
+    path("leaf-light", "M0 2 C-14 -14 -14 -36 0 -50 C14 -36 14 -14 0 2 Z"),
+  );
   return [pair, droop, curl, tuft];
 }
 
 function flower(): SVGGElement {
-  const petals = [0, 72, 144, 216, 288].map((turn) => svg("ellipse", { class: "crown-petal", cx: 0, cy: -9, rx: 6.5, ry: 9, transform: `rotate(${turn})` }));
+  const petals = [0, 72, 144, 216, 288].map((turn) =>
+    svg("ellipse", { class: "crown-petal", cx: 0, cy: -9, rx: 6.5, ry: 9, transform: `rotate(${turn})` }),
+  );
   return svg("g", { class: "flower", transform: "translate(0 -13)" }, ...petals, svg("circle", { class: "bloom-heart", r: 5.5 }));
 }
 
 function bud(): SVGGElement {
-  return svg("g", { class: "bud", transform: "translate(0 -6)" }, path("crown-petal", "M0 2 C-10 -4 -9 -18 0 -24 C9 -18 10 -4 0 2 Z"), path("leaf-mid", "M-9 -3 C-8 4 8 4 9 -3 C4 -6 -4 -6 -9 -3 Z"));
+  return svg(
+    "g",
+    { class: "bud", transform: "translate(0 -6)" },
+    path("crown-petal", "M0 2 C-10 -4 -9 -18 0 -24 C9 -18 10 -4 0 2 Z"),
+    path("leaf-mid", "M-9 -3 C-8 4 8 4 9 -3 C4 -6 -4 -6 -9 -3 Z"),
+  );
 }
 
 /** Every expression at once; the one that fits is shown. */
 function face({ h, face: height, gap, eye }: Size): SVGGElement {
   const x = gap / eye;
-  const both = (name: string, make: (x: number, side: 1 | -1) => SVGElement) => svg("g", { class: `eyes ${name}` }, make(-x, -1), make(x, 1));
+  const both = (name: string, make: (x: number, side: 1 | -1) => SVGElement) =>
+    svg("g", { class: `eyes ${name}` }, make(-x, -1), make(x, 1));
   return svg(
     "g",
     { class: "face", transform: `translate(0 ${-h * height}) scale(${eye})` },
-    svg("g", { class: "cheeks" }, svg("ellipse", { class: "cheek", cx: -x - 14, cy: 15, rx: 10, ry: 6.5 }), svg("ellipse", { class: "cheek", cx: x + 14, cy: 15, rx: 10, ry: 6.5 })),
+    svg(
+      "g",
+      { class: "cheeks" },
+      svg("ellipse", { class: "cheek", cx: -x - 14, cy: 15, rx: 10, ry: 6.5 }),
+      svg("ellipse", { class: "cheek", cx: x + 14, cy: 15, rx: 10, ry: 6.5 }),
+    ),
     svg("g", { class: "gaze" }, both("open", openEye), both("wide", wideEye), both("half", halfEye)),
     both("glad", (at) => path("lid", `M${at - 9} 3 Q${at} -10 ${at + 9} 3`)),
     both("shut", (at) => path("lid", `M${at - 9} 0 Q${at} 8 ${at + 9} 0`)),
@@ -194,21 +280,44 @@ function face({ h, face: height, gap, eye }: Size): SVGGElement {
 }
 
 function openEye(x: number): SVGElement {
-  return svg("g", {}, svg("ellipse", { class: "eye", cx: x, cy: 0, rx: 8.2, ry: 10.2 }), svg("circle", { class: "glint", cx: x + 2.8, cy: -4, r: 3.1 }), svg("circle", { class: "glint small", cx: x - 3, cy: 4.4, r: 1.5 }));
+  return svg(
+    "g",
+    {},
+    svg("ellipse", { class: "eye", cx: x, cy: 0, rx: 8.2, ry: 10.2 }),
+    svg("circle", { class: "glint", cx: x + 2.8, cy: -4, r: 3.1 }),
+    svg("circle", { class: "glint small", cx: x - 3, cy: 4.4, r: 1.5 }),
+  );
 }
 
 function wideEye(x: number): SVGElement {
-  return svg("g", {}, svg("ellipse", { class: "eye", cx: x, cy: -1, rx: 9.6, ry: 11.8 }), path("glint", `M${x + 2.5} -11 l1.6 4.4 l4.4 1.6 l-4.4 1.6 l-1.6 4.4 l-1.6 -4.4 l-4.4 -1.6 l4.4 -1.6 Z`), svg("circle", { class: "glint small", cx: x - 3.4, cy: 4.6, r: 2 }));
+  return svg(
+    "g",
+    {},
+    svg("ellipse", { class: "eye", cx: x, cy: -1, rx: 9.6, ry: 11.8 }),
+    path("glint", `M${x + 2.5} -11 l1.6 4.4 l4.4 1.6 l-4.4 1.6 l-1.6 4.4 l-1.6 -4.4 l-4.4 -1.6 l4.4 -1.6 Z`),
+    svg("circle", { class: "glint small", cx: x - 3.4, cy: 4.6, r: 2 }),
+  );
 }
 
 function halfEye(x: number): SVGElement {
-  return svg("g", {}, path("eye", `M${x - 8} 0 H${x + 8} C${x + 8} 8 ${x + 4} 9.5 ${x} 9.5 C${x - 4} 9.5 ${x - 8} 8 ${x - 8} 0 Z`), path("lid", `M${x - 9.5} 0 H${x + 9.5}`), svg("circle", { class: "glint small", cx: x + 2.5, cy: 3.200, r: 1.800 }));
+  return svg(
+    "g",
+    {},
+    path("eye", `M${x - 8} 0 H${x + 8} C${x + 8} 8 ${x + 4} 9.5 ${x} 9.5 C${x - 4} 9.5 ${x - 8} 8 ${x - 8} 0 Z`),
+    path("lid", `M${x - 9.5} 0 H${x + 9.5}`),
+    svg("circle", { class: "glint small", cx: x + 2.5, cy: 3.2, r: 1.8 }),
+  );
 }
 
 function mouths(): SVGElement[] {
   return [
     path("mouth smile", "M-7 13 Q0 20 7 13"),
-    svg("g", { class: "mouth grin" }, path("mouth-open", "M-10 11 C-9 25 9 25 10 11 Z"), path("tongue", "M-5.5 19.5 C-3 16.5 3 16.5 5.5 19.5 C3 22.400 -3 22.400 -5.5 19.5 Z")),
+    svg(
+      "g",
+      { class: "mouth grin" },
+      path("mouth-open", "M-10 11 C-9 25 9 25 10 11 Z"),
+      path("tongue", "M-5.5 19.5 C-3 16.5 3 16.5 5.5 19.5 C3 22.400 -3 22.400 -5.5 19.5 Z"),
+    ),
     svg("ellipse", { class: "mouth oh mouth-open", cx: 0, cy: 16, rx: 4.2, ry: 5.2 }),
     path("mouth flat", "M-6 15 H6"),
     path("mouth wavy", "M-8 15 q4 -4 8 0 q4 4 8 0"),
@@ -230,7 +339,15 @@ function blanket(): SVGGElement {
     { class: "blanket" },
     svg("clipPath", { id: "blanket-clip" }, svg("path", { d })),
     path("blanket-1", d),
-    svg("g", { "clip-path": "url(#blanket-clip)" }, path("blanket-2", "M-124 -30 H-70 V30 H-124 Z M-24 -80 H24 V-26 H-24 Z M70 -30 H124 V30 H70 Z M-70 -80 H-24 V-30 H-70 Z M24 -30 H70 V30 H24 Z"), path("stitch", "M-70 -80 V30 M-24 -80 V30 M24 -80 V30 M70 -80 V30 M-124 -28 H124")),
+    svg(
+      "g",
+      { "clip-path": "url(#blanket-clip)" },
+      path(
+        "blanket-2",
+        "M-124 -30 H-70 V30 H-124 Z M-24 -80 H24 V-26 H-24 Z M70 -30 H124 V30 H70 Z M-70 -80 H-24 V-30 H-70 Z M24 -30 H70 V30 H24 Z",
+      ),
+      path("stitch", "M-70 -80 V30 M-24 -80 V30 M24 -80 V30 M70 -80 V30 M-124 -28 H124"),
+    ),
     path("blanket-hem", "M-104 -38 C-96 -60 -78 -66 -54 -68 C-20 -72 20 -72 54 -68 C78 -66 96 -60 104 -38 C70 -54 -70 -54 -104 -38 Z"),
   );
 }

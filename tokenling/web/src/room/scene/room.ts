@@ -3,7 +3,8 @@
 
 import { html, put, svg } from "../dom.ts";
 import { HEAD, STAGES, makeCreature, marksOf, sproutOf } from "./creature.ts";
-import { OUTDOORS, PLACES, PLACE_OF_NOBODY, keptThings, makeFire, type Place } from "./places.ts";
+import { keptThings, makeFire } from "./indoors.ts";
+import { OUTDOORS, PLACES, PLACE_OF_NOBODY, type Place } from "./places.ts";
 import { VIEW, makeSky } from "./sky.ts";
 import { spark, type SparkKind } from "./sparks.ts";
 import { thing } from "./things.ts";
@@ -50,7 +51,11 @@ export function makeRoom(): Room {
   const creature = makeCreature();
   const sparkLayer = svg("g", { class: "sparks" });
   const spot = svg("g", { class: "spot" }, shadow(), creature, thought(), wish(), snore(), sparkLayer);
-  const pet = svg("svg", { class: "layer pet", viewBox: VIEW.viewBox, preserveAspectRatio: VIEW.preserveAspectRatio, role: "img" }, svg("g", { class: "crossing" }, spot));
+  const pet = svg(
+    "svg",
+    { class: "layer pet", viewBox: VIEW.viewBox, preserveAspectRatio: VIEW.preserveAspectRatio, role: "img" },
+    svg("g", { class: "crossing" }, spot),
+  );
   const veil = (name: string) => html("div", { class: `layer veil ${name}` });
   const element = html("div", { class: "room" }, sky, backs, veil("behind"), pet, fronts, veil("before"), glowLayer());
   let shownPlace = "";
@@ -112,18 +117,19 @@ export function makeRoom(): Room {
     setTimeout(() => (element.dataset.blink = "false"), 130);
   }
 
-  function place(): { x: number; y: number; head: number } {
-    const { spot } = PLACES[shownPlace] ?? (PLACES[PLACE_OF_NOBODY] as Place);
-    const { stage = "egg", asleep } = element.dataset;
-    const lies = asleep === "true" && stage !== "egg" ? LYING : 1;
-    return { x: spot.x, y: spot.y, head: (HEAD[stage] ?? 150) * spot.size * lies };
-  }
-  return { element, show, act, sparks, gaze, blink, place };
+  return { element, show, act, sparks, gaze, blink, place: () => placeOf(element) };
 }
 
 const ACT_MS = 3600;
 /** How much lower it is when it lies down. */
 const LYING = 0.86;
+
+function placeOf(element: HTMLElement): { x: number; y: number; head: number } {
+  const { stage = "egg", asleep, place = PLACE_OF_NOBODY } = element.dataset;
+  const { spot } = PLACES[place] ?? (PLACES[PLACE_OF_NOBODY] as Place);
+  const lies = asleep === "true" && stage !== "egg" ? LYING : 1;
+  return { x: spot.x, y: spot.y, head: (HEAD[stage] ?? 150) * spot.size * lies };
+}
 
 function setLook(element: HTMLElement, look: Look, place: string): void {
   const stage = STAGES.includes(look.stage) ? look.stage : "egg";
@@ -188,7 +194,12 @@ function glowLayer(): SVGSVGElement {
 }
 
 function cloud(...inside: SVGElement[]): SVGElement[] {
-  return [svg("circle", { class: "puff", cx: -14, cy: 52, r: 5 }), svg("circle", { class: "puff", cx: -6, cy: 36, r: 8 }), svg("path", { class: "puff", d: "M-34 10 C-46 -4 -36 -26 -18 -24 C-10 -38 16 -38 22 -24 C40 -26 48 -4 36 10 C30 22 -26 24 -34 10 Z" }), ...inside];
+  return [
+    svg("circle", { class: "puff", cx: -14, cy: 52, r: 5 }),
+    svg("circle", { class: "puff", cx: -6, cy: 36, r: 8 }),
+    svg("path", { class: "puff", d: "M-34 10 C-46 -4 -36 -26 -18 -24 C-10 -38 16 -38 22 -24 C40 -26 48 -4 36 10 C30 22 -26 24 -34 10 Z" }),
+    ...inside,
+  ];
 }
 
 function thought(): SVGElement {
@@ -202,15 +213,25 @@ function wish(): SVGElement {
   return svg(
     "g",
     { class: "wish" },
-    svg("g", { class: "floating" }, ...cloud(
-      shape("wish-food", "M-15 -6 H17 A16 16 0 0 1 -15 -6 Z M-6 -12 q5 -4 2 -9 M6 -12 q5 -4 2 -9"),
-      shape("wish-wash", "M1 -22 C10 -11 14 -6 12 1 A12 12 0 0 1 -10 1 C-12 -6 -8 -11 1 -22 Z"),
-      shape("wish-warmth", "M1 11 C-15 10 -13 -6 -4 -12 C-4 -4 -1 -6 -1 -21 C12 -10 17 10 1 11 Z"),
-      shape("wish-company", "M1 10 C-20 -5 -11 -20 1 -10 C13 -20 22 -5 1 10 Z"),
-    )),
+    svg(
+      "g",
+      { class: "floating" },
+      ...cloud(
+        shape("wish-food", "M-15 -6 H17 A16 16 0 0 1 -15 -6 Z M-6 -12 q5 -4 2 -9 M6 -12 q5 -4 2 -9"),
+        shape("wish-wash", "M1 -22 C10 -11 14 -6 12 1 A12 12 0 0 1 -10 1 C-12 -6 -8 -11 1 -22 Z"),
+        shape("wish-warmth", "M1 11 C-15 10 -13 -6 -4 -12 C-4 -4 -1 -6 -1 -21 C12 -10 17 10 1 11 Z"),
+        shape("wish-company", "M1 10 C-20 -5 -11 -20 1 -10 C13 -20 22 -5 1 10 Z"),
+      ),
+    ),
   );
 }
 
 function snore(): SVGElement {
-  return svg("g", { class: "zzz" }, svg("path", { d: "M0 10 h15 l-15 18 h15" }), svg("path", { d: "M24 -18 h11 l-11 13 h11" }), svg("path", { d: "M42 -40 h8 l-8 10 h8" }));
+  return svg(
+    "g",
+    { class: "zzz" },
+    svg("path", { d: "M0 10 h15 l-15 18 h15" }),
+    svg("path", { d: "M24 -18 h11 l-11 13 h11" }),
+    svg("path", { d: "M42 -40 h8 l-8 10 h8" }),
+  );
 }

@@ -64,8 +64,7 @@ function clouds(depth: "far" | "near"): SVGGElement {
     depth === "far"
       ? [[40, 90, 0.8], [330, 52, 0.62], [560, 140, 0.9], [-200, 110, 0.9], [760, 70, 0.7]]
       : [[150, 150, 1.15], [470, 190, 0.95], [-120, 200, 1.2], [700, 210, 1.1]]; // prettier-ignore
-  const cloud = ([x, y, size]: [number, number, number]) =>
-    svg("path", { d: CLOUD, transform: `translate(${x} ${y}) scale(${size})` });
+  const cloud = ([x, y, size]: [number, number, number]) => svg("path", { d: CLOUD, transform: `translate(${x} ${y}) scale(${size})` });
   return svg("g", { class: `clouds ${depth}` }, ...places.map(cloud));
 }
 
@@ -73,13 +72,22 @@ function hills(): SVGGElement {
   return svg(
     "g",
     { class: "hills" },
-    svg("path", { class: "hill-3", d: "M-480 352 C-320 262 -200 300 -70 322 C40 244 190 240 300 318 C410 262 540 258 660 322 C800 270 960 280 1120 340 V700 H-480 Z" }),
-    svg("path", { class: "hill-2", d: "M-480 392 C-330 330 -180 346 -20 378 C90 322 240 330 360 376 C480 336 620 338 720 372 C860 340 1000 350 1120 384 V700 H-480 Z" }),
+    svg("path", {
+      class: "hill-3",
+      d: "M-480 352 C-320 262 -200 300 -70 322 C40 244 190 240 300 318 C410 262 540 258 660 322 C800 270 960 280 1120 340 V700 H-480 Z",
+    }),
+    svg("path", {
+      class: "hill-2",
+      d: "M-480 392 C-330 330 -180 346 -20 378 C90 322 240 330 360 376 C480 336 620 338 720 372 C860 340 1000 350 1120 384 V700 H-480 Z",
+    }),
     tree(96, 372, 0.8),
     tree(140, 384, 0.56),
     tree(506, 364, 0.7),
     tree(566, 380, 0.9),
-    svg("path", { class: "hill-1", d: "M-480 440 C-260 384 -60 408 120 422 C300 396 470 398 640 418 C820 396 980 404 1120 430 V700 H-480 Z" }),
+    svg("path", {
+      class: "hill-1",
+      d: "M-480 440 C-260 384 -60 408 120 422 C300 396 470 398 640 418 C820 396 980 404 1120 430 V700 H-480 Z",
+    }),
   );
 }
 
@@ -88,7 +96,10 @@ function tree(x: number, y: number, size: number): SVGGElement {
     "g",
     { class: "tree", transform: `translate(${x} ${y}) scale(${size})` },
     svg("path", { class: "trunk", d: "M-5 20 L-3 -34 H4 L6 20 Z" }),
-    svg("path", { class: "crown", d: "M0 -92 C28 -92 40 -66 34 -46 C28 -26 14 -22 0 -22 C-14 -22 -28 -26 -34 -46 C-40 -66 -28 -92 0 -92 Z" }),
+    svg("path", {
+      class: "crown",
+      d: "M0 -92 C28 -92 40 -66 34 -46 C28 -26 14 -22 0 -22 C-14 -22 -28 -26 -34 -46 C-40 -66 -28 -92 0 -92 Z",
+    }),
     svg("path", { class: "twigs", d: "M0 -30 V-74 M0 -52 L-16 -70 M0 -46 L17 -66 M0 -62 L-8 -80 M0 -58 L9 -82" }),
   );
 }

@@ -39,5 +39,11 @@ export function makeBanners(): Banners {
 
 function row({ key, text, calm = false, actions }: Banner): HTMLElement {
   const buttons = actions.map(({ label, run }) => html("button", { type: "button", onclick: run }, label));
-  return html("div", { class: calm ? "banner calm" : "banner", "data-banner": key }, icon(calm ? "leaf" : "warn"), html("p", {}, text), html("div", { class: "row" }, ...buttons));
+  return html(
+    "div",
+    { class: calm ? "banner calm" : "banner", "data-banner": key },
+    icon(calm ? "leaf" : "warn"),
+    html("p", {}, text),
+    html("div", { class: "row" }, ...buttons),
+  );
 }

@@ -28,7 +28,13 @@ export async function showCard(name: string, card: PairingCard, host: string): P
     html("div", { class: "qr" }, drawCode(card.text, say("card.code", { name }))),
     html("p", {}, say("card.words")),
     html("ol", { class: "card-words" }, ...words),
-    html("div", { class: "row" }, html("button", { type: "button", onclick: copy }, say("card.copy")), html("button", { type: "button", onclick: () => print() }, say("card.print")), copied),
+    html(
+      "div",
+      { class: "row" },
+      html("button", { type: "button", onclick: copy }, say("card.copy")),
+      html("button", { type: "button", onclick: () => print() }, say("card.print")),
+      copied,
+    ),
     html("p", { class: "small soft" }, say("card.secret", { name })),
   );
   await sheet.closed;
@@ -41,9 +47,15 @@ export function drawCode(text: string, label: string): SVGSVGElement {
   code.make();
   const count = code.getModuleCount();
   let d = "";
-  for (let row = 0; row < count; row += 1) for (let column = 0; column < count; column += 1) if (code.isDark(row, column)) d += `M${column + QUIET} ${row + QUIET}h1v1h-1z`;
+  for (let row = 0; row < count; row += 1)
+    for (let column = 0; column < count; column += 1) if (code.isDark(row, column)) d += `M${column + QUIET} ${row + QUIET}h1v1h-1z`;
   const side = count + 2 * QUIET;
-  return svg("svg", { viewBox: `0 0 ${side} ${side}`, role: "img", "aria-label": label, "shape-rendering": "crispEdges" }, svg("rect", { class: "qr-ground", width: side, height: side }), svg("path", { class: "qr-dark", d }));
+  return svg(
+    "svg",
+    { viewBox: `0 0 ${side} ${side}`, role: "img", "aria-label": label, "shape-rendering": "crispEdges" },
+    svg("rect", { class: "qr-ground", width: side, height: side }),
+    svg("path", { class: "qr-dark", d }),
+  );
 }
 
 export interface CardTaking {
@@ -74,7 +86,11 @@ export async function takeCard(taking: CardTaking): Promise<string | null> {
   }
 
   function showFacts(text: string, { host, known }: CardFacts): void {
-    const join = html("button", { type: "button", class: "main", onclick: () => void joinNow() }, say(known ? "card.known.go" : "card.join"));
+    const join = html(
+      "button",
+      { type: "button", class: "main", onclick: () => void joinNow() },
+      say(known ? "card.known.go" : "card.join"),
+    );
     async function joinNow(): Promise<void> {
       join.disabled = true;
       tell(null);
@@ -86,7 +102,13 @@ export async function takeCard(taking: CardTaking): Promise<string | null> {
         tell(problemText(problem));
       }
     }
-    sheet.show(alert, html("p", {}, say("card.host")), html("p", { class: "host" }, host), html("p", {}, say(known ? "card.known" : "card.join.text")), html("div", { class: "row end" }, html("button", { type: "button", onclick: () => sheet.close() }, say("sheet.cancel")), join));
+    sheet.show(
+      alert,
+      html("p", {}, say("card.host")),
+      html("p", { class: "host" }, host),
+      html("p", {}, say(known ? "card.known" : "card.join.text")),
+      html("div", { class: "row end" }, html("button", { type: "button", onclick: () => sheet.close() }, say("sheet.cancel")), join),
+    );
     tell(null);
     join.focus();
   }
@@ -99,7 +121,13 @@ export async function takeCard(taking: CardTaking): Promise<string | null> {
     html("p", {}, say("card.take.text")),
     alert,
     camera.element,
-    html("form", { class: "field", onsubmit: submit }, html("label", { for: "card-text" }, say("card.take.words")), box, html("div", { class: "row end" }, html("button", { type: "submit", class: "main" }, say("card.take.go")))),
+    html(
+      "form",
+      { class: "field", onsubmit: submit },
+      html("label", { for: "card-text" }, say("card.take.words")),
+      box,
+      html("div", { class: "row end" }, html("button", { type: "submit", class: "main" }, say("card.take.go"))),
+    ),
   );
   await sheet.closed;
   camera.stop();

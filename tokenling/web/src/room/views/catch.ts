@@ -36,7 +36,12 @@ export async function playCatch(options: CatchOptions): Promise<number | null> {
     options.announce(say("game.expired"));
     put(table.foot, html("button", { class: "main", type: "button", onclick: () => sheet.close() }, say("game.done")));
   });
-  sheet.show(html("p", { class: "small soft" }, say("game.how", { rounds: ROUNDS })), table.field, html("div", { class: "game-state" }, table.status, table.left), table.foot);
+  sheet.show(
+    html("p", { class: "small soft" }, say("game.how", { rounds: ROUNDS })),
+    table.field,
+    html("div", { class: "game-state" }, table.status, table.left),
+    table.foot,
+  );
   table.tap.focus();
   await sheet.closed;
   game.stop();
@@ -47,7 +52,12 @@ export async function playCatch(options: CatchOptions): Promise<number | null> {
 type Table = ReturnType<typeof makeTable>;
 
 function makeTable(hue: number) {
-  const ball = svg("g", { class: "catch-ball" }, svg("circle", { class: "t-red", r: 14 }), svg("path", { class: "t-cream", d: "M-14 0 A14 14 0 0 1 0 -14 C-5 -6 -5 6 0 14 A14 14 0 0 1 -14 0 Z" }));
+  const ball = svg(
+    "g",
+    { class: "catch-ball" },
+    svg("circle", { class: "t-red", r: 14 }),
+    svg("path", { class: "t-cream", d: "M-14 0 A14 14 0 0 1 0 -14 C-5 -6 -5 6 0 14 A14 14 0 0 1 -14 0 Z" }),
+  );
   ball.setAttribute("transform", "translate(-60 120)");
   const at = swing(RING * 100, 100) ?? { x: 0, y: 0 };
   const ring = svg("circle", { class: "catch-ring", r: 38, cx: RING * FIELD.width, cy: at.y * FIELD.height });
@@ -56,11 +66,24 @@ function makeTable(hue: number) {
   // a property, not a style attribute: the page's policy forbids those
   field.style.setProperty("--hue", String(hue));
   const tap = html("button", { class: "main wide", type: "button" }, say("game.tap"));
-  return { ball, ring, field, tap, status: html("p", { class: "status-line" }), left: html("p", { class: "small soft" }), foot: html("div", { class: "row" }, tap) };
+  return {
+    ball,
+    ring,
+    field,
+    tap,
+    status: html("p", { class: "status-line" }),
+    left: html("p", { class: "small soft" }),
+    foot: html("div", { class: "row" }, tap),
+  };
 }
 
 function ground(): SVGElement {
-  return svg("g", {}, svg("path", { class: "catch-hill", d: "M0 150 C80 120 150 140 220 128 C300 116 350 136 400 126 V240 H0 Z" }), svg("path", { class: "catch-meadow", d: "M0 190 C90 174 160 198 250 186 C320 178 360 192 400 184 V240 H0 Z" }));
+  return svg(
+    "g",
+    {},
+    svg("path", { class: "catch-hill", d: "M0 150 C80 120 150 140 220 128 C300 116 350 136 400 126 V240 H0 Z" }),
+    svg("path", { class: "catch-meadow", d: "M0 190 C90 174 160 198 250 186 C320 178 360 192 400 184 V240 H0 Z" }),
+  );
 }
 
 /** The pet, seen from afar, looking at where the ball will be. */
@@ -68,7 +91,10 @@ function catcher(): SVGElement {
   return svg(
     "g",
     { transform: `translate(${RING * FIELD.width} 214)` },
-    svg("path", { class: "catch-leaf", d: "M0 -58 C-4 -72 -24 -76 -32 -68 C-26 -56 -10 -52 0 -58 C4 -72 24 -76 32 -68 C26 -56 10 -52 0 -58 Z" }),
+    svg("path", {
+      class: "catch-leaf",
+      d: "M0 -58 C-4 -72 -24 -76 -32 -68 C-26 -56 -10 -52 0 -58 C4 -72 24 -76 32 -68 C26 -56 10 -52 0 -58 Z",
+    }),
     svg("path", { class: "catch-pet", d: "M-38 -18 C-40 -48 -24 -60 0 -60 S40 -48 38 -18 C38 -2 24 0 0 0 S-38 -2 -38 -18 Z" }),
     svg("ellipse", { class: "catch-belly", cx: 0, cy: -8, rx: 22, ry: 14 }),
     svg("path", { class: "catch-arms", d: "M-34 -28 q-14 -8 -10 -22 M34 -28 q14 -8 10 -22" }),
@@ -89,7 +115,10 @@ function runGame(table: Table, { calm, announce, sound }: CatchOptions, over: (s
     const place = swing(nowMs - state.startMs, crossingMs);
     if (place === null) return settle(false);
     state.x = place.x;
-    table.ball.setAttribute("transform", `translate(${(place.x * FIELD.width).toFixed(1)} ${(place.y * FIELD.height).toFixed(1)}) rotate(${Math.round(place.x * 540)})`);
+    table.ball.setAttribute(
+      "transform",
+      `translate(${(place.x * FIELD.width).toFixed(1)} ${(place.y * FIELD.height).toFixed(1)}) rotate(${Math.round(place.x * 540)})`,
+    );
     requestAnimationFrame(frame);
   }
 

@@ -10,7 +10,27 @@ import { dateName } from "../times.ts";
 /** A finger that travelled this far to the side turns the page. */
 const SWIPE_PX = 48;
 /** Words of a keepsake by which it is drawn, the first that fits. */
-const KEEPSAKES = ["shell", "feather", "button", "scarf", "pebble", "stone", "flower", "acorn", "berry", "plum", "carrot", "bread", "soup", "honey", "nut", "apple", "score", "bud", "leaf"];
+const KEEPSAKES = [
+  "shell",
+  "feather",
+  "button",
+  "scarf",
+  "pebble",
+  "stone",
+  "flower",
+  "acorn",
+  "berry",
+  "plum",
+  "carrot",
+  "bread",
+  "soup",
+  "honey",
+  "nut",
+  "apple",
+  "score",
+  "bud",
+  "leaf",
+];
 const DRAWN_AS: Record<string, string> = { stone: "pebble", score: "ball", bud: "flower" };
 
 export interface DiaryView {
@@ -25,15 +45,8 @@ export function makeDiary(act: { mind(page: DiaryPage): void; announce(text: str
   /** Null: the newest page, also when another one is written. */
   let open: number | null = null;
   let model: Model | null = null;
-  element.addEventListener("keydown", (event) => turnByKey(event));
+  watchKeys(element, (step) => turn(step));
   watchSwipes(element, (step) => turn(step));
-
-  function turnByKey(event: KeyboardEvent): void {
-    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -1, PageDown: 1 }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    turn(step);
-  }
 
   function turn(step: number): void {
     goTo(at() + step, step < 0 ? "back" : "on");
@@ -57,7 +70,9 @@ export function makeDiary(act: { mind(page: DiaryPage): void; announce(text: str
     if (!model) return;
     const { name } = model;
     const page = pages[at()];
-    render([name, at(), pages.length, page], () => (page ? book(page, name) : [html("h2", {}, say("diary.heading", { name })), empty(name)]));
+    render([name, at(), pages.length, page], () =>
+      page ? book(page, name) : [html("h2", {}, say("diary.heading", { name })), empty(name)],
+    );
   }
 
   function book(page: DiaryPage, name: string): Child[] {
@@ -69,7 +84,14 @@ export function makeDiary(act: { mind(page: DiaryPage): void; announce(text: str
         html("time", { datetime: page.date, class: "date" }, dateName(page.date)),
         html("p", { class: "entry", dir: "auto", lang: PET_LANGUAGE }, page.text),
         keepsake(page.keepsake),
-        page.turn ? html("button", { id: "diary-mind", type: "button", class: "link", onclick: () => act.mind(page) }, icon("mind"), say("mind.open")) : null,
+        page.turn
+          ? html(
+              "button",
+              { id: "diary-mind", type: "button", class: "link", onclick: () => act.mind(page) },
+              icon("mind"),
+              say("mind.open"),
+            )
+          : null,
       ),
       html(
         "nav",
@@ -93,12 +115,21 @@ export function makeDiary(act: { mind(page: DiaryPage): void; announce(text: str
 
 /** Stays focusable at an end of the book: a button that vanishes under one's finger is worse. */
 function turner(name: string, atEnd: boolean, run: () => void): HTMLElement {
-  return html("button", { id: `diary-${name}`, type: "button", class: "round", "aria-label": say(`diary.${name}`), "aria-disabled": atEnd, onclick: run }, icon(name));
+  return html(
+    "button",
+    { id: `diary-${name}`, type: "button", class: "round", "aria-label": say(`diary.${name}`), "aria-disabled": atEnd, onclick: run },
+    icon(name),
+  );
 }
 
 function keepsake(text: string): HTMLElement | null {
   if (!text) return null;
-  return html("figure", { class: "keepsake" }, thingPicture(drawingOf(text)), html("figcaption", {}, say("diary.keepsake", { item: text })));
+  return html(
+    "figure",
+    { class: "keepsake" },
+    thingPicture(drawingOf(text)),
+    html("figcaption", {}, say("diary.keepsake", { item: text })),
+  );
 }
 
 export function drawingOf(keepsake: string): string {
@@ -110,9 +141,21 @@ function empty(name: string): HTMLElement {
   return html("div", { class: "page blank" }, thingPicture("feather"), html("p", { class: "soft" }, say("diary.empty", { name })));
 }
 
+function watchKeys(element: HTMLElement, turn: (step: number) => void): void {
+  element.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -1, PageDown: 1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    turn(step);
+  });
+}
+
 function watchSwipes(element: HTMLElement, turn: (step: number) => void): void {
   let from: { x: number; y: number } | null = null;
-  element.addEventListener("pointerdown", (event) => (from = event.pointerType === "mouse" ? null : { x: event.clientX, y: event.clientY }));
+  element.addEventListener(
+    "pointerdown",
+    (event) => (from = event.pointerType === "mouse" ? null : { x: event.clientX, y: event.clientY }),
+  );
   element.addEventListener("pointerup", (event) => {
     if (!from) return;
     const [dx, dy] = [event.clientX - from.x, event.clientY - from.y];

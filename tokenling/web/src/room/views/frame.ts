@@ -37,13 +37,26 @@ export function makeFrame(home: HTMLElement, panels: Record<Tab, HTMLElement>, a
   const banners = makeBanners();
   const tabs = makeTabs(panels, act.selected);
   const top = html("header", { class: "top" }, html("div", { class: "who" }, name, state), html("div", { class: "corner" }, sound, quiet));
-  const element = html("div", { class: "app" }, top, html("main", { class: "living" }, home, html("section", { class: "side", "aria-label": say("tabs.label") }, banners.element, ...Object.values(panels), tabs.list)));
+  const element = html(
+    "div",
+    { class: "app" },
+    top,
+    html(
+      "main",
+      { class: "living" },
+      home,
+      html("section", { class: "side", "aria-label": say("tabs.label") }, banners.element, ...Object.values(panels), tabs.list),
+    ),
+  );
 
   function update(model: Model, now: { sound: boolean; quiet: boolean; loading: string | null; catchUp: number | null }): void {
     setText(name, model.name);
     document.title = say("title.with", { name: model.name });
     setText(state, stateLine(model));
-    setText(pill, now.loading ?? (now.catchUp !== null ? say("link.catching_up.percent", { percent: now.catchUp }) : say(`link.${model.link}`)));
+    setText(
+      pill,
+      now.loading ?? (now.catchUp !== null ? say("link.catching_up.percent", { percent: now.catchUp }) : say(`link.${model.link}`)),
+    );
     pill.hidden = !now.loading && (model.link === "running" || model.link === "live");
     pill.classList.toggle("lost", TROUBLED.has(model.link));
     pill.classList.toggle("rest", RESTING.has(model.link) || now.loading !== null);
@@ -115,5 +128,11 @@ function makeTabs(panels: Record<Tab, HTMLElement>, onSelect: (tab: Tab) => void
 }
 
 function makeTab(key: Tab): HTMLButtonElement {
-  return html("button", { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": `panel-${key}` }, icon(key), html("span", {}, say(`tab.${key}`)), html("span", { class: "unseen", hidden: true }, say("tab.new")));
+  return html(
+    "button",
+    { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": `panel-${key}` },
+    icon(key),
+    html("span", {}, say(`tab.${key}`)),
+    html("span", { class: "unseen", hidden: true }, say("tab.new")),
+  );
 }

@@ -74,7 +74,11 @@ function makeSpeech(act: HomeActions) {
   const bubble = html("button", { class: "speech", type: "button", onclick: () => act.listen() }, words);
   const element = html("div", { class: "over-pet", hidden: true }, bubble);
 
-  function show({ chat, name, thinking, words: writing }: Model, nowMs: number, { unread, quiet }: { unread: boolean; quiet: boolean }): void {
+  function show(
+    { chat, name, thinking, words: writing }: Model,
+    nowMs: number,
+    { unread, quiet }: { unread: boolean; quiet: boolean },
+  ): void {
     const last = chat.findLast((line) => !line.mine);
     const spoken = spokenOf(writing) || (!thinking && last && (unread || nowMs - last.atMs < FRESH_MS) ? last.text : "");
     element.hidden = spoken === "" || quiet;
@@ -87,7 +91,10 @@ function makeSpeech(act: HomeActions) {
 
 /** What of a reply that is being written can be shown: no tag, not even half of one. */
 export function spokenOf(writing: string | null): string {
-  return (writing ?? "").replace(/\[[^\]]*\]?/g, "").replace(/\s+/g, " ").trim();
+  return (writing ?? "")
+    .replace(/\[[^\]]*\]?/g, "")
+    .replace(/\s+/g, " ")
+    .trim();
 }
 
 export function lookOf(model: Model, nowMs: number): Look {

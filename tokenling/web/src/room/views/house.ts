@@ -54,7 +54,16 @@ export interface HouseView {
 
 type Part = (state: HouseState, act: HouseActions) => { of: unknown; make: () => Child[] };
 
-const PARTS: Record<string, Part> = { who: whoPart, room: roomPart, alerts: alertsPart, home: homePart, card: cardPart, copy: copyPart, pets: petsPart, bye: byePart };
+const PARTS: Record<string, Part> = {
+  who: whoPart,
+  room: roomPart,
+  alerts: alertsPart,
+  home: homePart,
+  card: cardPart,
+  copy: copyPart,
+  pets: petsPart,
+  bye: byePart,
+};
 
 export function makeHouse(act: HouseActions): HouseView {
   const cards = Object.keys(PARTS).map((name) => html("section", { class: "card", "data-part": name }));
@@ -64,7 +73,10 @@ export function makeHouse(act: HouseActions): HouseView {
   function update(state: HouseState): void {
     for (const [index, part] of Object.values(PARTS).entries()) {
       const card = cards[index];
-      const typing = card?.contains(document.activeElement) && document.activeElement instanceof HTMLInputElement && document.activeElement.type === "text";
+      const typing =
+        card?.contains(document.activeElement) &&
+        document.activeElement instanceof HTMLInputElement &&
+        document.activeElement.type === "text";
       const { of, make } = part(state, act);
       if (!typing) renders[index]?.(of, make);
       if (card) card.hidden = card.childElementCount === 0;
@@ -81,7 +93,15 @@ function whoPart({ model }: HouseState, act: HouseActions): ReturnType<Part> {
     of: [name, chatter, present, traits, bornMs],
     make: () => [
       html("h2", {}, say("house.who", { name })),
-      html("p", { class: "small soft" }, say("house.born", { name, date: dayAndTime(bornMs, zone), traits: traits.map((trait) => nameOf("trait", trait)).join(say("house.and")) })),
+      html(
+        "p",
+        { class: "small soft" },
+        say("house.born", {
+          name,
+          date: dayAndTime(bornMs, zone),
+          traits: traits.map((trait) => nameOf("trait", trait)).join(say("house.and")),
+        }),
+      ),
       nameForm(name, present, act),
       radios("chatter", say("house.chatter"), CHATTERS.map(String), String(chatter), (value) => act.chatter(Number(value)), !present),
       html("p", { class: "small soft" }, say("house.language", { name })),
@@ -109,9 +129,24 @@ function nameForm(name: string, present: boolean, act: HouseActions): HTMLElemen
   return html("form", { class: "field", onsubmit: submit }, html("label", { for: "rename" }, say("house.name")), row, wrong);
 }
 
-function radios(name: string, legend: string, values: readonly string[], chosen: string, choose: (value: string) => void, disabled = false): HTMLElement {
+function radios(
+  name: string,
+  legend: string,
+  values: readonly string[],
+  chosen: string,
+  choose: (value: string) => void,
+  disabled = false,
+): HTMLElement {
   const choice = (value: string) => {
-    const input = html("input", { id: `${name}-${value}`, type: "radio", name, value, checked: value === chosen, disabled, onchange: () => choose(value) });
+    const input = html("input", {
+      id: `${name}-${value}`,
+      type: "radio",
+      name,
+      value,
+      checked: value === chosen,
+      disabled,
+      onchange: () => choose(value),
+    });
     return html("label", { class: "choice" }, input, html("span", {}, nameOf(name, value)));
   };
   return html("fieldset", { class: "field" }, html("legend", {}, legend), html("div", { class: "choices" }, ...values.map(choice)));
@@ -119,9 +154,21 @@ function radios(name: string, legend: string, values: readonly string[], chosen:
 
 /** A switch of one thing that takes effect at once. */
 function toggle(id: string, on: boolean, flip: (on: boolean) => void, options: { note?: string; disabled?: boolean } = {}): HTMLElement {
-  const input = html("input", { id, type: "checkbox", role: "switch", checked: on, disabled: options.disabled ?? false, "aria-describedby": options.note ? `${id}-note` : null });
+  const input = html("input", {
+    id,
+    type: "checkbox",
+    role: "switch",
+    checked: on,
+    disabled: options.disabled ?? false,
+    "aria-describedby": options.note ? `${id}-note` : null,
+  });
   input.addEventListener("change", () => flip(input.checked));
-  return html("div", { class: "toggle" }, html("label", { for: id }, html("span", {}, say(`house.${id}`)), input), options.note ? html("p", { id: `${id}-note`, class: "small soft" }, options.note) : null);
+  return html(
+    "div",
+    { class: "toggle" },
+    html("label", { for: id }, html("span", {}, say(`house.${id}`)), input),
+    options.note ? html("p", { id: `${id}-note`, class: "small soft" }, options.note) : null,
+  );
 }
 
 // --- the room ------------------------------------------------------------------------------------------------------
@@ -145,8 +192,20 @@ function alertsPart({ preferences, alertsPermission, model }: HouseState, act: H
     of: [alerts, alertsAbout, alertsByNight, alertsPermission, model.name],
     make: () => [
       html("h2", {}, say("house.alerts.heading")),
-      toggle("alerts", alerts && !denied, act.alerts, { note: say(denied ? `house.alerts.${alertsPermission}` : "house.alerts.note", { name: model.name }), disabled: denied }),
-      ...(alerts && !denied ? [html("div", { class: "subtoggles", role: "group", "aria-label": say("house.alerts.about") }, ...ALERT_KINDS.map((kind) => toggle(`about-${kind}`, alertsAbout[kind], (on) => act.alertAbout(kind, on))), toggle("by-night", alertsByNight, act.alertsByNight))] : []),
+      toggle("alerts", alerts && !denied, act.alerts, {
+        note: say(denied ? `house.alerts.${alertsPermission}` : "house.alerts.note", { name: model.name }),
+        disabled: denied,
+      }),
+      ...(alerts && !denied
+        ? [
+            html(
+              "div",
+              { class: "subtoggles", role: "group", "aria-label": say("house.alerts.about") },
+              ...ALERT_KINDS.map((kind) => toggle(`about-${kind}`, alertsAbout[kind], (on) => act.alertAbout(kind, on))),
+              toggle("by-night", alertsByNight, act.alertsByNight),
+            ),
+          ]
+        : []),
     ],
   };
 }
@@ -162,7 +221,12 @@ function homePart({ model, offline, household, localId }: HouseState, act: House
     of: [name, kind, host, link, status, offline, stops.map((stop) => stop.stopId), household.persisted],
     make: () => [
       html("h2", {}, say("house.home")),
-      html("p", { class: "where-now" }, icon(kind === "local" ? "house" : "move"), html("strong", {}, kind === "local" ? say("home.local", { name }) : say("home.remote", { name, host: where }))),
+      html(
+        "p",
+        { class: "where-now" },
+        icon(kind === "local" ? "house" : "move"),
+        html("strong", {}, kind === "local" ? say("home.local", { name }) : say("home.remote", { name, host: where })),
+      ),
       html("p", { class: "small" }, say(kind === "local" ? "home.local.text" : "home.remote.text", { name, host: where })),
       offline === "ready" || offline === "update_ready" ? html("p", { class: "small kept" }, icon("check"), say("offline.ready")) : null,
       kind === "local" ? persistence(household.persisted, act) : null,
@@ -173,7 +237,8 @@ function homePart({ model, offline, household, localId }: HouseState, act: House
 }
 
 function homeButtons(kind: string, link: string, status: string, moving: boolean, act: HouseActions, name: string): Child[] {
-  const button = (key: string, run: () => void, disabled = false) => html("button", { id: `home-${key}`, type: "button", disabled, onclick: run }, say(`home.${key}`, { name }));
+  const button = (key: string, run: () => void, disabled = false) =>
+    html("button", { id: `home-${key}`, type: "button", disabled, onclick: run }, say(`home.${key}`, { name }));
   if (kind === "local") return [button("to-host", act.moveToHost, moving || link === "starting" || link === "other_tab")];
   const silent = link === "lost" || link === "offline" || link === "gone";
   return [
@@ -185,7 +250,12 @@ function homeButtons(kind: string, link: string, status: string, moving: boolean
 
 function persistence(persisted: boolean | null, act: HouseActions): HTMLElement {
   if (persisted) return html("p", { class: "small soft kept" }, icon("check"), say("home.kept"));
-  return html("div", { class: "kept-ask" }, html("p", { class: "small" }, say(persisted === false ? "home.notkept" : "home.unasked")), html("button", { id: "persist", type: "button", onclick: act.persist }, say("home.persist")));
+  return html(
+    "div",
+    { class: "kept-ask" },
+    html("p", { class: "small" }, say(persisted === false ? "home.notkept" : "home.unasked")),
+    html("button", { id: "persist", type: "button", onclick: act.persist }, say("home.persist")),
+  );
 }
 
 function cardPart({ model }: HouseState, act: HouseActions): ReturnType<Part> {
@@ -198,7 +268,12 @@ function cardPart({ model }: HouseState, act: HouseActions): ReturnType<Part> {
         : [
             html("h2", {}, say("house.card")),
             html("p", { class: "small" }, say("house.card.text", { name })),
-            html("div", { class: "row" }, html("button", { id: "show-card", type: "button", onclick: act.showCard }, icon("card"), say("house.card.show")), html("button", { id: "change-key", type: "button", class: "plain", onclick: act.changeKey }, say("house.card.key"))),
+            html(
+              "div",
+              { class: "row" },
+              html("button", { id: "show-card", type: "button", onclick: act.showCard }, icon("card"), say("house.card.show")),
+              html("button", { id: "change-key", type: "button", class: "plain", onclick: act.changeKey }, say("house.card.key")),
+            ),
           ],
   };
 }
@@ -212,7 +287,12 @@ function copyPart({ model, household, localId, nowMs }: HouseState, act: HouseAc
       html("h2", {}, say("house.copy")),
       html("p", { class: "small" }, say("house.copy.text", { name: model.name })),
       html("p", { class: "small export-age" }, age),
-      html("div", { class: "row" }, html("button", { id: "export", type: "button", onclick: act.exportSave }, icon("file"), say("house.export")), fileButton(say("house.import"), act.importFile, "plain")),
+      html(
+        "div",
+        { class: "row" },
+        html("button", { id: "export", type: "button", onclick: act.exportSave }, icon("file"), say("house.export")),
+        fileButton(say("house.import"), act.importFile, "plain"),
+      ),
       html("p", { class: "small soft" }, say("house.import.text")),
     ],
   };
@@ -234,7 +314,12 @@ function petsPart({ household, localId }: HouseState, act: HouseActions): Return
     make: () => [
       html("h2", {}, say("house.pets")),
       html("ul", { class: "pets" }, ...pets.map((pet) => petRow(pet, pet.localId === localId, act))),
-      html("div", { class: "row" }, html("button", { id: "adopt", type: "button", onclick: act.adopt }, say("house.adopt")), html("button", { id: "join-card", type: "button", class: "plain", onclick: act.joinCard }, icon("card"), say("house.join"))),
+      html(
+        "div",
+        { class: "row" },
+        html("button", { id: "adopt", type: "button", onclick: act.adopt }, say("house.adopt")),
+        html("button", { id: "join-card", type: "button", class: "plain", onclick: act.joinCard }, icon("card"), say("house.join")),
+      ),
     ],
   };
 }
@@ -245,8 +330,28 @@ function petRow(pet: PetSummary, current: boolean, act: HouseActions): HTMLEleme
   const where = pet.kind === "local" ? say("pets.here") : hostName(pet.host);
   const open = current
     ? html("span", { class: "small soft" }, say("pets.shown"))
-    : html("button", { id: `show-${pet.localId}`, type: "button", "aria-label": say("pets.show.named", { name: pet.name }), onclick: () => act.show(pet.localId) }, say("pets.show"));
-  return html("li", { "aria-current": current ? "true" : null }, face, html("span", { class: "pet-name" }, html("strong", { dir: "auto" }, pet.name || say("pets.unnamed")), html("span", { class: "small soft" }, `${nameOf("stage", pet.stage)} · ${where}`)), open);
+    : html(
+        "button",
+        {
+          id: `show-${pet.localId}`,
+          type: "button",
+          "aria-label": say("pets.show.named", { name: pet.name }),
+          onclick: () => act.show(pet.localId),
+        },
+        say("pets.show"),
+      );
+  return html(
+    "li",
+    { "aria-current": current ? "true" : null },
+    face,
+    html(
+      "span",
+      { class: "pet-name" },
+      html("strong", { dir: "auto" }, pet.name || say("pets.unnamed")),
+      html("span", { class: "small soft" }, `${nameOf("stage", pet.stage)} · ${where}`),
+    ),
+    open,
+  );
 }
 
 function byePart({ model }: HouseState, act: HouseActions): ReturnType<Part> {
@@ -256,7 +361,12 @@ function byePart({ model }: HouseState, act: HouseActions): ReturnType<Part> {
     make: () => [
       html("h2", {}, say("house.bye")),
       html("p", { class: "small" }, say(kind === "local" ? "bye.local" : "bye.remote", { name })),
-      html("div", { class: "row" }, html("button", { id: "delete", type: "button", class: "danger", onclick: act.remove }, say("bye.delete")), kind === "remote" ? html("button", { id: "forget", type: "button", class: "plain", onclick: act.forget }, say("bye.forget")) : null),
+      html(
+        "div",
+        { class: "row" },
+        html("button", { id: "delete", type: "button", class: "danger", onclick: act.remove }, say("bye.delete")),
+        kind === "remote" ? html("button", { id: "forget", type: "button", class: "plain", onclick: act.forget }, say("bye.forget")) : null,
+      ),
     ],
   };
 }

@@ -51,8 +51,17 @@ function bodyPart(model: Model, samples: readonly Sample[], nowMs: number, chose
   const summary = say("week.summary", { meter: say(`meter.${chosen}`), word, hours: plot.hours });
   return [
     html("h2", {}, say("week.heading", { name: model.name })),
-    html("div", { class: "chips", role: "group", "aria-label": say("week.choose") }, ...METERS.map((meter) => chip(meter, model, chosen, choose))),
-    html("figure", { class: "week" }, drawing(plot, model.zone, nowMs, summary), html("figcaption", { class: "small soft" }, say("week.note"))),
+    html(
+      "div",
+      { class: "chips", role: "group", "aria-label": say("week.choose") },
+      ...METERS.map((meter) => chip(meter, model, chosen, choose)),
+    ),
+    html(
+      "figure",
+      { class: "week" },
+      drawing(plot, model.zone, nowMs, summary),
+      html("figcaption", { class: "small soft" }, say("week.note")),
+    ),
   ];
 }
 
@@ -71,7 +80,10 @@ function drawing(plot: ReturnType<typeof plotOf>, zone: string | undefined, nowM
   const bands = [0.15, 0.35, 0.65, 0.88].map((border) => svg("path", { class: "band-line", d: `M0 ${height * (1 - border)} H${width}` }));
   const days = daysOf(nowMs, zone, hourOfDay).flatMap(({ at, atMs }) => {
     const x = at * width;
-    return [svg("path", { class: "day-line", d: `M${x.toFixed(1)} 0 V${height}` }), x < width - 14 ? svg("text", { class: "day-name", x: x + 3, y: height + 14 }, weekday(atMs + 1, zone)) : null];
+    return [
+      svg("path", { class: "day-line", d: `M${x.toFixed(1)} 0 V${height}` }),
+      x < width - 14 ? svg("text", { class: "day-name", x: x + 3, y: height + 14 }, weekday(atMs + 1, zone)) : null,
+    ];
   });
   return svg(
     "svg",
@@ -86,21 +98,36 @@ function drawing(plot: ReturnType<typeof plotOf>, zone: string | undefined, nowM
 
 function treasurePart({ treasures, name }: Model): Child[] {
   const rows = treasures.map((item) => html("li", {}, thingPicture(item), html("span", {}, nameOf("item", item))));
-  return [html("h2", {}, say("treasures.heading", { name })), rows.length ? html("ul", { class: "treasures" }, ...rows) : emptyNote("treasures.empty", name)];
+  return [
+    html("h2", {}, say("treasures.heading", { name })),
+    rows.length ? html("ul", { class: "treasures" }, ...rows) : emptyNote("treasures.empty", name),
+  ];
 }
 
 function memoryPart({ memories, name }: Model): Child[] {
   const rows = memories.map((memory) => html("li", { dir: "auto", lang: PET_LANGUAGE }, memory));
-  return [html("h2", {}, say("memories.heading", { name })), rows.length ? html("ul", { class: "memories" }, ...rows) : emptyNote("memories.empty", name)];
+  return [
+    html("h2", {}, say("memories.heading", { name })),
+    rows.length ? html("ul", { class: "memories" }, ...rows) : emptyNote("memories.empty", name),
+  ];
 }
 
 function eventPart(model: Model): Child[] {
   const rows = [...model.events].reverse().slice(0, EVENTS_SHOWN);
   const list = rows.map((event) => {
-    const time = html("time", { datetime: new Date(event.atMs).toISOString() }, dayName(event.atMs, model.zone), html("br"), clockTime(event.atMs, model.zone));
+    const time = html(
+      "time",
+      { datetime: new Date(event.atMs).toISOString() },
+      dayName(event.atMs, model.zone),
+      html("br"),
+      clockTime(event.atMs, model.zone),
+    );
     return html("li", { class: "happening" }, time, html("span", {}, eventText(event, model.name)));
   });
-  return [html("h2", {}, say("events.heading")), list.length ? html("ol", { class: "happenings" }, ...list) : emptyNote("events.empty", model.name)];
+  return [
+    html("h2", {}, say("events.heading")),
+    list.length ? html("ol", { class: "happenings" }, ...list) : emptyNote("events.empty", model.name),
+  ];
 }
 
 function emptyNote(key: string, name: string): HTMLElement {

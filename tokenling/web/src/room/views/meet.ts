@@ -31,12 +31,33 @@ export function makeMeet(act: MeetActions, { hue }: { hue: number }): MeetView {
   const now = new Date();
   const sky = skyOf(now.getTime());
   const title = say("meet.heading");
-  room.show({ stage: "egg", asleep: true, tucked: false, face: "calm", place: "nest", sky, weather: "sun", season: seasonOfMonth(now.getMonth()), lamp: false, thinking: false, want: "", hue, traits: [], treasures: [], title: say("meet.egg") });
+  room.show({
+    stage: "egg",
+    asleep: true,
+    tucked: false,
+    face: "calm",
+    place: "nest",
+    sky,
+    weather: "sun",
+    season: seasonOfMonth(now.getMonth()),
+    lamp: false,
+    thinking: false,
+    want: "",
+    hue,
+    traits: [],
+    treasures: [],
+    title: say("meet.egg"),
+  });
   const heading = html("h1", { tabindex: -1 }, title);
   const alert = html("p", { class: "alert", role: "alert", hidden: true });
   const body = html("div", { class: "field" });
   const load = html("div", { class: "loads" });
-  const element = html("main", { class: "meet" }, html("div", { class: "pane" }, room.element), html("div", { class: "words" }, heading, alert, body, load));
+  const element = html(
+    "main",
+    { class: "meet" },
+    html("div", { class: "pane" }, room.element),
+    html("div", { class: "words" }, heading, alert, body, load),
+  );
   const render = onChange(load);
 
   function tell(text: string | undefined): void {
@@ -46,7 +67,14 @@ export function makeMeet(act: MeetActions, { hue }: { hue: number }): MeetView {
 
   function ask(problem?: string): void {
     heading.textContent = title;
-    const name = html("input", { id: "new-name", type: "text", autocomplete: "off", required: true, maxlength: NAME_MAX, "aria-describedby": "meet-where" });
+    const name = html("input", {
+      id: "new-name",
+      type: "text",
+      autocomplete: "off",
+      required: true,
+      maxlength: NAME_MAX,
+      "aria-describedby": "meet-where",
+    });
     const submit = (event: Event) => {
       event.preventDefault();
       const wanted = name.value.trim();
@@ -58,9 +86,20 @@ export function makeMeet(act: MeetActions, { hue }: { hue: number }): MeetView {
     put(
       body,
       html("p", { class: "lead" }, say("meet.text")),
-      html("form", { class: "name-form", onsubmit: submit, novalidate: true }, html("label", { for: "new-name" }, say("meet.name")), html("div", { class: "inline" }, name, html("button", { class: "main", type: "submit" }, say("meet.go")))),
+      html(
+        "form",
+        { class: "name-form", onsubmit: submit, novalidate: true },
+        html("label", { for: "new-name" }, say("meet.name")),
+        html("div", { class: "inline" }, name, html("button", { class: "main", type: "submit" }, say("meet.go"))),
+      ),
       html("p", { id: "meet-where", class: "small soft" }, say("meet.where")),
-      html("div", { class: "row others" }, fileButton(say("meet.import"), act.importFile), html("button", { type: "button", class: "link", onclick: () => act.joinCard() }, say("meet.card")), act.back ? html("button", { type: "button", class: "link", onclick: act.back }, say("meet.back")) : null),
+      html(
+        "div",
+        { class: "row others" },
+        fileButton(say("meet.import"), act.importFile),
+        html("button", { type: "button", class: "link", onclick: () => act.joinCard() }, say("meet.card")),
+        act.back ? html("button", { type: "button", class: "link", onclick: act.back }, say("meet.back")) : null,
+      ),
     );
     tell(problem);
     if (problem) name.focus({ preventScroll: true });
@@ -81,8 +120,17 @@ export function makeMeet(act: MeetActions, { hue }: { hue: number }): MeetView {
 }
 
 function part(name: "engine" | "brain", load: PartLoad): HTMLElement {
-  const text = load.failed ? say(`load.${name}.failed`) : load.ready ? say(`load.${name}.ready`) : say(`load.${name}`, { percent: percentOf(load) });
-  return html("div", { class: "load" }, html("label", { for: `load-${name}`, class: "small" }, text), html("progress", { id: `load-${name}`, max: 100, value: percentOf(load) }));
+  const text = load.failed
+    ? say(`load.${name}.failed`)
+    : load.ready
+      ? say(`load.${name}.ready`)
+      : say(`load.${name}`, { percent: percentOf(load) });
+  return html(
+    "div",
+    { class: "load" },
+    html("label", { for: `load-${name}`, class: "small" }, text),
+    html("progress", { id: `load-${name}`, max: 100, value: percentOf(load) }),
+  );
 }
 
 /** A button that asks for a file and hands it over. */

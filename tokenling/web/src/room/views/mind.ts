@@ -15,7 +15,12 @@ export interface MindSources {
   announce(text: string): void;
 }
 
-const VERDICT_ICON: Record<Verdict["verdict"], string> = { identical: "check", near_tie: "almost", different: "differs", not_provable_here: "unknown" };
+const VERDICT_ICON: Record<Verdict["verdict"], string> = {
+  identical: "check",
+  near_tie: "almost",
+  different: "differs",
+  not_provable_here: "unknown",
+};
 
 /** Opens the mind view for words of a pet. Resolves when it is closed. */
 export async function openMind(name: string, words: string, sources: MindSources): Promise<void> {
@@ -36,7 +41,8 @@ export async function openMind(name: string, words: string, sources: MindSources
 function mindParts(turn: MindTurn, name: string, sources: MindSources, signal: AbortSignal): Child[] {
   const told = mindOf(turn, name);
   const nearly = html("div", { class: "nearly" });
-  const tags = turn.receipt.request && typeof turn.receipt.request === "object" && "tags" in turn.receipt.request ? turn.receipt.request.tags : [];
+  const tags =
+    turn.receipt.request && typeof turn.receipt.request === "object" && "tags" in turn.receipt.request ? turn.receipt.request.tags : [];
   const known = Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === "string") : [];
   const showChoices = (choices: MindTurn["choices"]) => put(nearly, ...nearlyParts(choices && choicesOf(choices, known), name));
   showChoices(turn.choices);
@@ -53,7 +59,8 @@ function part(key: string, ...content: Child[]): HTMLElement {
 }
 
 function dialogue(lines: { mine: boolean; text: string }[], name: string): HTMLElement {
-  const row = ({ mine, text }: { mine: boolean; text: string }) => html("li", { dir: "auto" }, html("strong", {}, mine ? say("talk.you") : name), " ", text);
+  const row = ({ mine, text }: { mine: boolean; text: string }) =>
+    html("li", { dir: "auto" }, html("strong", {}, mine ? say("talk.you") : name), " ", text);
   return html("ul", { class: "heard" }, ...lines.map(row));
 }
 
@@ -77,11 +84,22 @@ function bar({ label, ppm, bar: length }: ChoiceTold["options"][number]): HTMLEl
   const fill = html("i", { "aria-hidden": "true" });
   // a property, not a style attribute: the page's policy forbids those
   fill.style.setProperty("--share", String(length));
-  return html("li", {}, html("span", { class: "label" }, label), html("span", { class: "share" }, shareWords(ppm)), html("span", { class: "track", "aria-hidden": "true" }, fill));
+  return html(
+    "li",
+    {},
+    html("span", { class: "label" }, label),
+    html("span", { class: "share" }, shareWords(ppm)),
+    html("span", { class: "track", "aria-hidden": "true" }, fill),
+  );
 }
 
 /** Runs the turn again in the page and says in plain words what came of it. */
-function proofPart(turn: MindTurn, sources: MindSources, signal: AbortSignal, showChoices: (choices: MindTurn["choices"]) => void): HTMLElement {
+function proofPart(
+  turn: MindTurn,
+  sources: MindSources,
+  signal: AbortSignal,
+  showChoices: (choices: MindTurn["choices"]) => void,
+): HTMLElement {
   const result = html("div", { class: "verdict", role: "status" });
   const button = html("button", { type: "button", class: "main", onclick: () => void prove() }, say("mind.prove"));
   const box = html("div", {}, html("p", {}, say("mind.proof.text")), html("div", { class: "row" }, button), result);
@@ -103,9 +121,15 @@ function proofPart(turn: MindTurn, sources: MindSources, signal: AbortSignal, sh
 }
 
 function verdictParts(verdict: Verdict): Child[] {
-  const reason = verdict.verdict === "not_provable_here" ? say(`mind.reason.${verdict.reason ?? "other"}`, {}, say("mind.reason.other")) : null;
+  const reason =
+    verdict.verdict === "not_provable_here" ? say(`mind.reason.${verdict.reason ?? "other"}`, {}, say("mind.reason.other")) : null;
   return [
-    html("p", { class: `told ${verdict.verdict}`, "data-verdict": verdict.verdict }, icon(VERDICT_ICON[verdict.verdict]), html("strong", {}, say(`mind.verdict.${verdict.verdict}`))),
+    html(
+      "p",
+      { class: `told ${verdict.verdict}`, "data-verdict": verdict.verdict },
+      icon(VERDICT_ICON[verdict.verdict]),
+      html("strong", {}, say(`mind.verdict.${verdict.verdict}`)),
+    ),
     html("p", {}, verdictText(verdict)),
     reason ? html("p", { class: "small soft" }, reason) : null,
   ];

@@ -45,7 +45,15 @@ async function enterCode(parts: MovingParts, origin: string, problem: string): P
 
 function askAddress(sheet: Sheet, parts: MovingParts, address: string, problem: string | null = null): void {
   const { name } = parts;
-  const input = html("input", { id: "host-address", type: "url", inputmode: "url", autocomplete: "url", placeholder: "https://", value: address, required: true });
+  const input = html("input", {
+    id: "host-address",
+    type: "url",
+    inputmode: "url",
+    autocomplete: "url",
+    placeholder: "https://",
+    value: address,
+    required: true,
+  });
   const go = html("button", { type: "submit", class: "main" }, say("move.ask"));
   const submit = async (event: Event) => {
     event.preventDefault();
@@ -62,7 +70,14 @@ function askAddress(sheet: Sheet, parts: MovingParts, address: string, problem: 
   sheet.show(
     html("p", {}, say("move.text", { name })),
     alertOf(problem),
-    html("form", { class: "field", onsubmit: submit, novalidate: true }, html("label", { for: "host-address" }, say("move.address")), input, html("p", { class: "small soft" }, say("move.address.note")), html("div", { class: "row end" }, go)),
+    html(
+      "form",
+      { class: "field", onsubmit: submit, novalidate: true },
+      html("label", { for: "host-address" }, say("move.address")),
+      input,
+      html("p", { class: "small soft" }, say("move.address.note")),
+      html("div", { class: "row end" }, go),
+    ),
   );
   input.focus();
 }
@@ -81,7 +96,13 @@ export function originOf(text: string): string | null {
   }
 }
 
-function showPreview(sheet: Sheet, parts: MovingParts, origin: string, preview: MovePreview, state: { problem: string | null; code: boolean } = { problem: null, code: false }): void {
+function showPreview(
+  sheet: Sheet,
+  parts: MovingParts,
+  origin: string,
+  preview: MovePreview,
+  state: { problem: string | null; code: boolean } = { problem: null, code: false },
+): void {
   const { name } = parts;
   const host = hostName(origin);
   const code = html("input", { id: "enrol-code", type: "text", autocomplete: "off" });
@@ -104,14 +125,26 @@ function showPreview(sheet: Sheet, parts: MovingParts, origin: string, preview: 
       state.code ? html("label", { for: "enrol-code" }, say("move.code")) : null,
       state.code ? code : null,
       state.code ? html("p", { class: "small soft" }, say("move.code.why")) : null,
-      html("div", { class: "row end" }, html("button", { type: "button", onclick: () => askAddress(sheet, parts, origin) }, say("move.other")), go),
+      html(
+        "div",
+        { class: "row end" },
+        html("button", { type: "button", onclick: () => askAddress(sheet, parts, origin) }, say("move.other")),
+        go,
+      ),
     ),
   );
   (state.code ? code : go).focus();
 }
 
 function warnings(preview: MovePreview, name: string, host: string): Child[] {
-  return preview.warnings.map(({ code, forbids }) => html("p", { class: forbids ? "alert" : "notice", "data-warning": code }, icon("warn"), html("span", {}, say(`warning.${code}`, { name, host }, say("warning.other", { code })))));
+  return preview.warnings.map(({ code, forbids }) =>
+    html(
+      "p",
+      { class: forbids ? "alert" : "notice", "data-warning": code },
+      icon("warn"),
+      html("span", {}, say(`warning.${code}`, { name, host }, say("warning.other", { code }))),
+    ),
+  );
 }
 
 async function runMove(sheet: Sheet, parts: MovingParts, origin: string, preview: MovePreview, enrolCode: string): Promise<void> {
@@ -138,8 +171,21 @@ function showSteps(sheet: Sheet, parts: MovingParts, steps: readonly string[], t
   return parts.home.subscribe(({ move }) => {
     begun ||= move !== null;
     const at = move ? Math.max(0, steps.indexOf(move.step)) : begun ? steps.length : 0;
-    put(list, ...steps.map((step, index) => html("li", { class: index < at ? "done" : index === at ? "now" : "", "aria-current": index === at ? "step" : null }, say(`step.${step}`))));
-    put(problem, move?.problem ? html("p", { class: "notice" }, moveProblem(move)) : null, move?.problem?.lost ? html("button", { type: "button", onclick: () => parts.home.retry() }, say("move.retry")) : null);
+    put(
+      list,
+      ...steps.map((step, index) =>
+        html(
+          "li",
+          { class: index < at ? "done" : index === at ? "now" : "", "aria-current": index === at ? "step" : null },
+          say(`step.${step}`),
+        ),
+      ),
+    );
+    put(
+      problem,
+      move?.problem ? html("p", { class: "notice" }, moveProblem(move)) : null,
+      move?.problem?.lost ? html("button", { type: "button", onclick: () => parts.home.retry() }, say("move.retry")) : null,
+    );
   });
 }
 
@@ -168,7 +214,12 @@ export async function moveHere(parts: MovingParts): Promise<void> {
     }
   }
   function show(problem: string | null): void {
-    sheet.show(html("p", {}, say("here.text", { name, host })), ...warnings(preview, name, host), alertOf(problem), html("div", { class: "row end" }, html("button", { type: "button", onclick: () => sheet.close() }, say("sheet.cancel")), go));
+    sheet.show(
+      html("p", {}, say("here.text", { name, host })),
+      ...warnings(preview, name, host),
+      alertOf(problem),
+      html("div", { class: "row end" }, html("button", { type: "button", onclick: () => sheet.close() }, say("sheet.cancel")), go),
+    );
   }
   show(null);
   await sheet.closed;
@@ -179,7 +230,11 @@ export async function recover(parts: MovingParts): Promise<boolean> {
   const { household, localId, name, zone } = parts;
   const age = await household.checkpointAge(localId);
   if (!age) return confirm(say("recover.heading", { name }), [say("recover.none", { name })], say("sheet.close")).then(() => false);
-  const text = [say("recover.text", { name, time: dayAndTime(age.atMs, zone) }), say("recover.missing", { name }), say("recover.stop", { name })];
+  const text = [
+    say("recover.text", { name, time: dayAndTime(age.atMs, zone) }),
+    say("recover.missing", { name }),
+    say("recover.stop", { name }),
+  ];
   if (!(await confirm(say("recover.heading", { name }), text, say("recover.go", { name })))) return false;
   await household.recover(localId);
   parts.announce(say("move.done.local", { name }));
@@ -207,8 +262,19 @@ export async function sayGoodbye(parts: MovingParts, exportedAtMs: number | null
   };
   sheet.show(
     html("p", {}, say("delete.text", { name })),
-    html("div", { class: "row" }, html("button", { type: "button", class: "main", onclick: () => void keep() }, icon("file"), say("delete.file")), told),
-    html("form", { class: "field", onsubmit: submit }, html("label", { for: "typed-name" }, say("delete.type", { name })), typed, html("div", { class: "row end" }, html("button", { type: "button", onclick: () => sheet.close() }, say("delete.keep", { name })), go)),
+    html(
+      "div",
+      { class: "row" },
+      html("button", { type: "button", class: "main", onclick: () => void keep() }, icon("file"), say("delete.file")),
+      told,
+    ),
+    html(
+      "form",
+      { class: "field", onsubmit: submit },
+      html("label", { for: "typed-name" }, say("delete.type", { name })),
+      typed,
+      html("div", { class: "row end" }, html("button", { type: "button", onclick: () => sheet.close() }, say("delete.keep", { name })), go),
+    ),
   );
   await sheet.closed;
   return sure;
@@ -219,7 +285,12 @@ function sameName(typed: string, name: string): boolean {
 }
 
 /** What a move under way says above the room, with the ways out that are safe now. */
-export function moveBanner(snapshot: HomeSnapshot, name: string, parts: () => MovingParts, tell: (problem: unknown) => void): Banner | null {
+export function moveBanner(
+  snapshot: HomeSnapshot,
+  name: string,
+  parts: () => MovingParts,
+  tell: (problem: unknown) => void,
+): Banner | null {
   const { move } = snapshot;
   if (!move) return null;
   const { household, home, localId } = parts();
@@ -231,13 +302,16 @@ export function moveBanner(snapshot: HomeSnapshot, name: string, parts: () => Mo
     actions.push({ label: say("move.entercode"), run: () => void enterCode(parts(), host, text).catch(tell) });
   }
   if (move.problem?.code === "other_device") actions.push({ label: say("move.takeover"), run: () => void takeOver(parts()).catch(tell) });
-  if (move.problem && move.abandonable) actions.push({ label: say("move.giveup"), run: () => void household.abandonMove(localId).catch(tell) });
-  else if (move.problem && move.step === "activate") actions.push({ label: say("home.recover", { name }), run: () => void recover(parts()).catch(tell) });
+  if (move.problem && move.abandonable)
+    actions.push({ label: say("move.giveup"), run: () => void household.abandonMove(localId).catch(tell) });
+  else if (move.problem && move.step === "activate")
+    actions.push({ label: say("home.recover", { name }), run: () => void recover(parts()).catch(tell) });
   return { key: "move", text, calm: move.problem === null, actions };
 }
 
 export async function takeOver({ household, localId, name }: MovingParts): Promise<void> {
-  if (await confirm(say("takeover.heading", { name }), [say("takeover.text", { name })], say("takeover.go"))) await household.takeOver(localId);
+  if (await confirm(say("takeover.heading", { name }), [say("takeover.text", { name })], say("takeover.go")))
+    await household.takeOver(localId);
 }
 
 function alertOf(problem: string | null): Child {

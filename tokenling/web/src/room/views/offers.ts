@@ -19,7 +19,12 @@ export interface Offer {
 export async function chooseOffer(name: string): Promise<Offer | null> {
   const offers = OFFERS.map((offer) => {
     const drawn = DRAWN_AS[offer] ?? "gift";
-    return { item: offer, label: say(`offer.${offer}`), note: say(`offer.${offer}.text`), picture: drawn === "gift" ? picture("gift") : thingPicture(drawn) };
+    return {
+      item: offer,
+      label: say(`offer.${offer}`),
+      note: say(`offer.${offer}.text`),
+      picture: drawn === "gift" ? picture("gift") : thingPicture(drawn),
+    };
   });
   const offer = await pick(say("offer.heading", { name }), offers);
   if (!offer) return null;
@@ -30,7 +35,10 @@ export async function chooseOffer(name: string): Promise<Offer | null> {
 }
 
 export function chooseItem(heading: string, items: readonly string[]): Promise<string | null> {
-  return pick(heading, items.map((item) => ({ item, label: nameOf("item", item), picture: thingPicture(item) })));
+  return pick(
+    heading,
+    items.map((item) => ({ item, label: nameOf("item", item), picture: thingPicture(item) })),
+  );
 }
 
 export function chooseFood(): Promise<string | null> {

@@ -22,8 +22,17 @@ export function openSheet(heading: string, { wide = false } = {}): Sheet {
   const before = document.activeElement;
   const title = html("h2", { id, tabindex: -1 }, heading);
   const body = html("div", { class: "sheet-body" });
-  const shut = html("button", { type: "button", class: "round plain", "aria-label": say("sheet.close"), onclick: () => element.close() }, icon("close"));
-  const element = html("dialog", { class: wide ? "sheet wide" : "sheet", "aria-labelledby": id }, html("header", { class: "sheet-top" }, title, shut), body);
+  const shut = html(
+    "button",
+    { type: "button", class: "round plain", "aria-label": say("sheet.close"), onclick: () => element.close() },
+    icon("close"),
+  );
+  const element = html(
+    "dialog",
+    { class: wide ? "sheet wide" : "sheet", "aria-labelledby": id },
+    html("header", { class: "sheet-top" }, title, shut),
+    body,
+  );
   const closed = new Promise<void>((resolve) => {
     element.addEventListener("close", () => {
       element.remove();
@@ -63,7 +72,13 @@ export async function pick(heading: string, picks: readonly Pick[]): Promise<str
     sheet.close();
   };
   const buttons = picks.map(({ item, label, picture, note }) =>
-    html("button", { type: "button", class: "pick", "data-item": item, onclick: choose(item) }, picture, html("span", {}, label), note ? html("small", {}, note) : null),
+    html(
+      "button",
+      { type: "button", class: "pick", "data-item": item, onclick: choose(item) },
+      picture,
+      html("span", {}, label),
+      note ? html("small", {}, note) : null,
+    ),
   );
   sheet.show(html("div", { class: "picks" }, ...buttons));
   await sheet.closed;

@@ -72,7 +72,12 @@ export function makeTalk(act: TalkActions): TalkView {
     composer.update(model);
     help.update(state.help);
     setText(writing, spokenOf(model.words));
-    syncRows(log, rowsOf(model, away), (row) => row.key, (row) => makeRow(row, act, writing));
+    syncRows(
+      log,
+      rowsOf(model, away),
+      (row) => row.key,
+      (row) => makeRow(row, act, writing),
+    );
     log.classList.toggle("writes", spokenOf(model.words) !== "");
     follow();
   }
@@ -131,7 +136,11 @@ function makeHelp(act: TalkActions) {
       html(
         "div",
         { class: "row" },
-        html("a", { class: "button", href: say("help.address"), target: "_blank", rel: "noreferrer noopener", referrerpolicy: "no-referrer" }, say("help.link")),
+        html(
+          "a",
+          { class: "button", href: say("help.address"), target: "_blank", rel: "noreferrer noopener", referrerpolicy: "no-referrer" },
+          say("help.link"),
+        ),
         html("button", { type: "button", class: "plain", onclick: () => act.hideHelp() }, say("help.close")),
       ),
       html("p", { class: "small" }, say("help.note")),
@@ -189,7 +198,13 @@ function makeRow(row: Row, act: TalkActions, writing: HTMLElement): HTMLElement 
 
 function lineRow(line: ChatLine, name: string, zone: string | undefined, act: TalkActions): HTMLElement {
   const time = html("time", { datetime: new Date(line.atMs).toISOString() }, clockTime(line.atMs, zone));
-  if (line.mine) return html("li", { class: "line mine" }, html("span", { class: "said", dir: "auto" }, line.text), html("span", { class: "about" }, say("talk.you"), " · ", time));
+  if (line.mine)
+    return html(
+      "li",
+      { class: "line mine" },
+      html("span", { class: "said", dir: "auto" }, line.text),
+      html("span", { class: "about" }, say("talk.you"), " · ", time),
+    );
   const open = html(
     "button",
     { type: "button", class: "said", dir: "auto", lang: PET_LANGUAGE, title: say("mind.open"), onclick: () => act.mind(line) },
@@ -200,8 +215,14 @@ function lineRow(line: ChatLine, name: string, zone: string | undefined, act: Ta
 }
 
 function pendingRow(text: string, state: string, act: TalkActions): HTMLElement {
-  const again = state === "stuck" ? html("button", { type: "button", class: "link", onclick: () => act.retry() }, say("talk.stuck.retry")) : null;
-  return html("li", { class: "line mine pending" }, html("span", { class: "said", dir: "auto" }, text), html("span", { class: "about" }, say(`talk.${state}`), again));
+  const again =
+    state === "stuck" ? html("button", { type: "button", class: "link", onclick: () => act.retry() }, say("talk.stuck.retry")) : null;
+  return html(
+    "li",
+    { class: "line mine pending" },
+    html("span", { class: "said", dir: "auto" }, text),
+    html("span", { class: "about" }, say(`talk.${state}`), again),
+  );
 }
 
 function thinkingRow(name: string, writing: HTMLElement): HTMLElement {
