@@ -1,6 +1,5 @@
 /* One pet on the screen: its snapshots come in, the owner's wishes go out, and both meet in one picture. */
 
-import { mark } from "../site/marks.ts";
 import type { Command, Home, HomeSnapshot, HouseholdSnapshot } from "../contract.ts";
 import { alertsOf, alertsPermission, askForAlerts, showAlert, wantedAlerts } from "./alerts.ts";
 import { freshEffects, playOf } from "./effects.ts";
@@ -154,7 +153,6 @@ export class Companion {
     this.#model = modelOf(snapshot);
     if (this.#model) this.#took(this.#model, before, linkBefore);
     this.#render();
-    if (this.#model !== null && snapshot.link === "running") mark("living");
   }
 
   #took(model: Model, before: Model | null, linkBefore: string): void {
