@@ -26,13 +26,11 @@ _ROWS = (
     (6, "Q5_0", 32, 22),
     (7, "Q5_1", 32, 24),
     (8, "Q8_0", 32, 34),
-    (9, "Q8_1", 32, 36),
     (10, "Q2_K", 256, 84),
     (11, "Q3_K", 256, 110),
     (12, "Q4_K", 256, 144),
     (13, "Q5_K", 256, 176),
     (14, "Q6_K", 256, 210),
-    (15, "Q8_K", 256, 292),
     (16, "IQ2_XXS", 256, 66),
     (17, "IQ2_XS", 256, 74),
     (18, "IQ3_XXS", 256, 98),
@@ -53,4 +51,4 @@ _ROWS = (
     (39, "MXFP4", 32, 17),
 )
 GGML_TYPES: Mapping[int, GgmlType] = {row[0]: GgmlType(*row) for row in _ROWS}
-"""By number, as a file holds it. The gaps are types that ggml has given up."""
+"""By number, as a file holds it. The gaps are types that ggml has given up, or that it keeps in memory only."""
