@@ -48,7 +48,6 @@ def test_a_block_of_q4_1_by_hand() -> None:
     tensor = GgufTensor("w", (1, 32), TYPES["Q4_1"], 0, 20)
     assert [-0.5] * 16 + [0.5] * 16 == dequantize(tensor, memoryview(raw))[0].tolist()
     blocks = blocks_of(tensor, memoryview(raw))
-    assert blocks is not None
     assert blocks.minima is not None
     assert ([0x11] * 8 + [0x33] * 8, 0.5, 3.0) == (
         blocks.codes[0, 0].tolist(),
@@ -78,7 +77,6 @@ def weights_of(blocks: Blocks) -> np.ndarray:
 def test_the_kernels_blocks_stand_for_the_same_weights(name: str) -> None:
     tensor, data = made(name)
     blocks = blocks_of(tensor, data)
-    assert blocks is not None
     assert INNER == blocks.inner
     assert np.abs(weights_of(blocks) - dequantize(tensor, data)).max() < 1e-6
 
@@ -90,8 +88,6 @@ def test_a_matrix_unpacks_alike_in_one_pass_and_in_many(name: str, monkeypatch: 
     monkeypatch.setattr("tokenling.gguf.quantization.PASS_ELEMENTS", 1024)
     parts = blocks_of(tensor, data)
     assert np.array_equal(whole, dequantize(tensor, data))
-    assert blocks is not None
-    assert parts is not None
     assert np.array_equal(blocks.codes, parts.codes)
     assert np.array_equal(weights_of(blocks), weights_of(parts))
 
@@ -100,7 +96,6 @@ def test_a_matrix_unpacks_alike_in_one_pass_and_in_many(name: str, monkeypatch: 
 def test_matmulnbits_multiplies_by_the_same_weights(name: str) -> None:
     tensor, data = made(name)
     blocks = blocks_of(tensor, data)
-    assert blocks is not None
     given = [helper.make_tensor_value_info(n, t, None) for n, t in
              (("x", TensorProto.FLOAT), ("q", TensorProto.UINT8), ("s", TensorProto.FLOAT))]  # fmt: skip
     node = helper.make_node("MatMulNBits", ["x", "q", "s"], ["y"], domain="com.microsoft", bits=blocks.bits,

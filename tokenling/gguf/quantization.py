@@ -31,34 +31,36 @@ PASS_ELEMENTS = 2**19
 alike, whole tensors take twice the time."""
 
 
+Parts: TypeAlias = "tuple[Bytes, Floats, Floats | None]"
+"""Of many blocks: codes (blocks, bytes), scales (blocks,), minima (blocks,). 4-bit codes stand two to a byte, the even
+one low; 8-bit ones one to a byte."""
+
+
 @dataclass(frozen=True, slots=True)
-class Unpacked:
-    """Blocks of one type: codes of `bits` (two to a byte, the even one low, or one to a byte), in blocks of `block`."""
+class Quantization:
+    """How one type is kept and unpacked: `unpack` takes raw blocks (blocks, bytes of a block)."""
 
     bits: int
     block: int
     center: int
-    codes: Bytes  # (blocks, block * bits / 8)
-    scales: Floats  # (blocks,)
-    minima: Floats | None  # (blocks,)
+    unpack: Callable[[Bytes], Parts]
 
-    def floats(self) -> Floats:
-        """The weights, (blocks, block)."""
-        codes = self.codes if self.bits == 8 else np.stack([self.codes & 15, self.codes >> 4], axis=-1)
-        values = (codes.reshape(-1, self.block).astype(np.int16) - self.center) * self.scales[:, None]
-        result: Floats = values if self.minima is None else values + self.minima[:, None]
+    def floats(self, raw: Bytes) -> Floats:
+        """The weights of raw blocks, (blocks, block)."""
+        codes, scales, minima = self.unpack(raw)
+        if self.bits == 4:
+            codes = np.stack([codes & 15, codes >> 4], axis=-1)
+        values = (codes.reshape(-1, self.block).astype(np.int16) - self.center) * scales[:, None]
+        result: Floats = values if minima is None else values + minima[:, None]
         return result
 
-    def kernel_minima(self) -> Floats | None:
-        """What the kernel's product lacks of the weights in each block; None when it lacks nothing."""
-        shift = KERNEL_CENTER[self.bits] - self.center
-        if self.minima is None:
-            return None if not shift else self.scales * np.float32(shift)
-        return self.minima + self.scales * np.float32(shift)
-
-
-Unpack: TypeAlias = Callable[[Bytes], Unpacked]
-"""Raw blocks (blocks, bytes of a block) to codes, scales and minima."""
+    def for_kernel(self, raw: Bytes) -> Parts:
+        """The same blocks, their minima as what the kernel's product lacks of the weights."""
+        codes, scales, minima = self.unpack(raw)
+        shift = np.float32(KERNEL_CENTER[self.bits] - self.center)
+        if minima is None:
+            return codes, scales, scales * shift if shift else None
+        return codes, scales, minima + scales * shift
 
 
 def _half(raw: Bytes, at: int, count: int = 1) -> Floats:
@@ -83,29 +85,29 @@ def _bits5(raw: Bytes, at: int, low_at: int) -> Bytes:
     return codes
 
 
-def q4_0(raw: Bytes) -> Unpacked:
+def _q4_0(raw: Bytes) -> Parts:
     """d, 16 bytes: byte j holds codes j and j + 16."""
-    return Unpacked(4, 32, 8, np.concatenate(_pairs(raw[:, 2:18]), axis=1), _half(raw, 0), None)
+    return np.concatenate(_pairs(raw[:, 2:18]), axis=1), _half(raw, 0), None
 
 
-def q4_1(raw: Bytes) -> Unpacked:
+def _q4_1(raw: Bytes) -> Parts:
     """d, m, 16 bytes as in Q4_0."""
-    return Unpacked(4, 32, 0, np.concatenate(_pairs(raw[:, 4:20]), axis=1), _half(raw, 0), _half(raw, 2))
+    return np.concatenate(_pairs(raw[:, 4:20]), axis=1), _half(raw, 0), _half(raw, 2)
 
 
-def q5_0(raw: Bytes) -> Unpacked:
+def _q5_0(raw: Bytes) -> Parts:
     """d, the fifth bits, 16 bytes as in Q4_0; the center is 16."""
-    return Unpacked(8, 32, 128, _bits5(raw, 2, 6), _half(raw, 0), None)
+    return _bits5(raw, 2, 6), _half(raw, 0), None
 
 
-def q5_1(raw: Bytes) -> Unpacked:
+def _q5_1(raw: Bytes) -> Parts:
     """d, m, the fifth bits, 16 bytes as in Q4_0."""
-    return Unpacked(8, 32, 112, _bits5(raw, 4, 8), _half(raw, 0), _half(raw, 2))
+    return _bits5(raw, 4, 8), _half(raw, 0), _half(raw, 2)
 
 
-def q8_0(raw: Bytes) -> Unpacked:
+def _q8_0(raw: Bytes) -> Parts:
     """d, 32 signed bytes."""
-    return Unpacked(8, 32, 128, raw[:, 2:] ^ np.uint8(0x80), _half(raw, 0), None)
+    return raw[:, 2:] ^ np.uint8(0x80), _half(raw, 0), None
 
 
 def _scales_k(raw: Bytes) -> tuple[Floats, Floats]:
@@ -118,30 +120,30 @@ def _scales_k(raw: Bytes) -> tuple[Floats, Floats]:
     return (d * scales).reshape(-1), -(dmin * minima).reshape(-1)
 
 
-def q4_k(raw: Bytes) -> Unpacked:
+def _q4_k(raw: Bytes) -> Parts:
     """256 codes: each 32 bytes hold one sub-block in their low nibbles and the next in their high ones."""
     low, high = _pairs(raw[:, 16:144].reshape(-1, 32))
     codes = np.stack([low, high], axis=1).reshape(-1, 16)
-    return Unpacked(4, 32, 0, codes, *_scales_k(raw))
+    return codes, *_scales_k(raw)
 
 
-def q5_k(raw: Bytes) -> Unpacked:
+def _q5_k(raw: Bytes) -> Parts:
     """As Q4_K; the fifth bits lie in 32 bytes, bit n of byte j belonging to code j of sub-block n."""
     fifth = (raw[:, 16:48, None] >> np.arange(8, dtype=np.uint8)) & 1  # (blocks, 32, 8)
     nibbles = raw[:, 48:176].reshape(-1, 4, 32)
     low = np.stack([nibbles & 15, nibbles >> 4], axis=2).reshape(-1, 8, 32)
     codes = (low | (fifth.swapaxes(1, 2) << 4)) + np.uint8(112)
-    return Unpacked(8, 32, 112, codes.reshape(-1, 32), *_scales_k(raw))
+    return codes.reshape(-1, 32), *_scales_k(raw)
 
 
-def q6_k(raw: Bytes) -> Unpacked:
+def _q6_k(raw: Bytes) -> Parts:
     """128 bytes of low nibbles, 64 of high bit pairs, 16 signed scales, d; sub-blocks of 16, the center is 32."""
     nibbles = raw[:, :128].reshape(-1, 2, 1, 64)
     low = np.concatenate([nibbles & 15, nibbles >> 4], axis=2)  # (blocks, 2, 2, 64)
     pairs = raw[:, 128:192].reshape(-1, 2, 1, 32) >> np.array([0, 2, 4, 6], dtype=np.uint8)[:, None]
     codes = (low.reshape(-1, 2, 4, 32) | ((pairs & 3) << 4)) + np.uint8(96)
     scales = _half(raw, 208)[:, None] * raw[:, 192:208].view(np.int8)
-    return Unpacked(8, 16, 128, codes.reshape(-1, 16), scales.reshape(-1), None)
+    return codes.reshape(-1, 16), scales.reshape(-1), None
 
 
 def _f32(raw: Bytes) -> Floats:
@@ -157,17 +159,17 @@ def _bf16(raw: Bytes) -> Floats:
     return (raw.view("<u2").astype(np.uint32) << 16).view(np.float32)
 
 
-QUANTIZATIONS: Mapping[str, Unpack] = {
-    "Q4_0": q4_0,
-    "Q4_1": q4_1,
-    "Q5_0": q5_0,
-    "Q5_1": q5_1,
-    "Q8_0": q8_0,
-    "Q4_K": q4_k,
-    "Q5_K": q5_k,
-    "Q6_K": q6_k,
+QUANTIZATIONS: Mapping[str, Quantization] = {
+    "Q4_0": Quantization(4, 32, 8, _q4_0),
+    "Q4_1": Quantization(4, 32, 0, _q4_1),
+    "Q5_0": Quantization(8, 32, 128, _q5_0),
+    "Q5_1": Quantization(8, 32, 112, _q5_1),
+    "Q8_0": Quantization(8, 32, 128, _q8_0),
+    "Q4_K": Quantization(4, 32, 0, _q4_k),
+    "Q5_K": Quantization(8, 32, 112, _q5_k),
+    "Q6_K": Quantization(8, 16, 128, _q6_k),
 }
-"""The types that stay in their own bits. A further one is a row here and a function above."""
+"""The types that stay in their own bits. A further one is a row here and a small function above."""
 FLOATS: Mapping[str, Callable[[Bytes], Floats]] = {"F32": _f32, "F16": _f16, "BF16": _bf16}
 """The types that are widened: no kernel of the CPU multiplies by them."""
 
@@ -201,38 +203,32 @@ def dequantize(tensor: GgufTensor, data: Buffer) -> Floats:
     raw = np.frombuffer(data, np.uint8)
     if tensor.type.name in FLOATS:
         return FLOATS[tensor.type.name](raw).reshape(tensor.shape)
-    unpack = QUANTIZATIONS[tensor.type.name]
+    form = QUANTIZATIONS[tensor.type.name]
     rows = raw.reshape(-1, tensor.type.block_bytes)
     found = np.empty((len(rows), tensor.type.block_elements), dtype=np.float32)
     for part in _passes(tensor):
-        found[part] = unpack(rows[part]).floats().reshape(-1, tensor.type.block_elements)
+        found[part] = form.floats(rows[part]).reshape(-1, tensor.type.block_elements)
     return found.reshape(tensor.shape)
 
 
-def blocks_of(tensor: GgufTensor, data: Buffer) -> Blocks | None:
-    """The tensor (N, K) as MatMulNBits takes it, None for a type that no kernel multiplies by.
-
-    Raises `GgufUnsupported` for a type that does not run here.
-    """
+def blocks_of(tensor: GgufTensor, data: Buffer) -> Blocks:
+    """The tensor (N, K), of one of `QUANTIZATIONS`, as MatMulNBits takes it."""
     check_type(tensor)
-    if tensor.type.name in FLOATS:
-        return None
-    unpack = QUANTIZATIONS[tensor.type.name]
+    form = QUANTIZATIONS[tensor.type.name]
     rows = np.frombuffer(data, np.uint8).reshape(-1, tensor.type.block_bytes)
-    first = unpack(rows[:1])
-    blocks, inner = tensor.shape[0], tensor.shape[1] // first.block
-    each = tensor.type.block_elements // first.block
-    codes = np.empty((len(rows) * each, first.codes.shape[1]), dtype=np.uint8)
+    each = tensor.type.block_elements // form.block
+    codes = np.empty((len(rows) * each, form.block * form.bits // 8), dtype=np.uint8)
     scales = np.empty(len(rows) * each, dtype=np.float32)
-    minima = None if first.kernel_minima() is None else np.empty_like(scales)
+    minima = np.empty_like(scales)
+    lacks = None
     for part in _passes(tensor):
-        found = unpack(rows[part])
         into = slice(part.start * each, part.stop * each)
-        codes[into], scales[into] = found.codes, found.scales
-        if minima is not None:
-            minima[into] = found.kernel_minima()
-    shaped = None if minima is None else minima.reshape(blocks, inner)
-    return Blocks(first.bits, first.block, codes.reshape(blocks, inner, -1), scales.reshape(blocks, inner), shaped)
+        codes[into], scales[into], lacks = form.for_kernel(rows[part])
+        if lacks is not None:
+            minima[into] = lacks
+    shape = tensor.shape[0], tensor.shape[1] // form.block
+    shaped = None if lacks is None else minima.reshape(shape)
+    return Blocks(form.bits, form.block, codes.reshape(*shape, -1), scales.reshape(shape), shaped)
 
 
 def _passes(tensor: GgufTensor) -> "list[slice[int, int, None]]":
