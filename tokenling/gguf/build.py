@@ -4,7 +4,7 @@ input_ids (1, sequence) int64, past_key_values.N.key|value (1, kv_heads, past, h
 logits (1, 1, vocabulary), or (1, sequence, vocabulary) with `rows="all"`; present.N.key|value
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -13,7 +13,7 @@ from tokenling.gguf.architectures import Architecture, check_architecture, read_
 from tokenling.gguf.errors import GgufUnsupported
 from tokenling.gguf.graph import MICROSOFT, BuiltGraph, Graph
 from tokenling.gguf.header import GgufTensor
-from tokenling.gguf.hyperparameters import Hyperparameters, read_hyperparameters
+from tokenling.gguf.hyperparameters import Hyperparameters, Keys, read_hyperparameters
 from tokenling.gguf.linear import Linears
 from tokenling.gguf.protobuf import ELEMENTS, ValueInfo
 from tokenling.gguf.quantization import FLOATS, Blocks
@@ -40,33 +40,29 @@ class Choices:
     """0: the training's, at most `POSITIONS_DEFAULT`."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltModel:
-    """The graph, and the numbers that go with it."""
+def resolve(file: GgufFile, choices: Choices) -> tuple[Hyperparameters, Keys, Choices]:
+    """The model's numbers and the choices with their defaults filled in, from the header alone.
 
-    graph: BuiltGraph
-    hyperparameters: Hyperparameters
-    choices: Choices
-
-
-def build_model(file: GgufFile, choices: Choices) -> BuiltModel:
-    """The file's model as a graph. Raises `GgufRefused` naming the key or the tensor that stands in the way."""
+    Raises `GgufRefused` naming the key that stands in the way.
+    """
     check_architecture(file.architecture)
     h, keys = read_hyperparameters(file)
-    positions = _positions(choices.positions, h)
+    if choices.positions > h.positions:
+        expected = f"at most {h.positions}, as the model was trained on"
+        raise GgufUnsupported("positions_range", "positions", f"{choices.positions}", expected)
+    positions = choices.positions or min(h.positions, POSITIONS_DEFAULT)
+    return h, keys, replace(choices, positions=positions)
+
+
+def build_model(file: GgufFile, choices: Choices) -> BuiltGraph:
+    """The file's model as a graph. Raises `GgufRefused` naming the key or the tensor that stands in the way."""
+    h, keys, choices = resolve(file, choices)
     row = read_architecture(keys, h)
     weights = Weights(file)
-    rope = read_rope(keys, weights, h, positions)
-    built = _Builder(weights, h, row, Choices(choices.numerics, choices.rows, positions)).build(rope)
+    rope = read_rope(keys, weights, h, choices.positions)
+    graph = _Builder(weights, h, row, choices).build(rope)
     weights.check_all_used()
-    return built
-
-
-def _positions(wanted: int, h: Hyperparameters) -> int:
-    if wanted > h.positions:
-        expected = f"at most {h.positions}, as the model was trained on"
-        raise GgufUnsupported("positions_range", "positions", f"{wanted}", expected)
-    return wanted or min(h.positions, POSITIONS_DEFAULT)
+    return graph
 
 
 class _Builder:
@@ -80,49 +76,45 @@ class _Builder:
         self._choices = choices
         self._linears = Linears(self._graph, weights, choices.numerics)
 
-    def build(self, rope: Rope) -> BuiltModel:
+    def build(self, rope: Rope) -> BuiltGraph:
         graph, h = self._graph, self._h
         graph.inputs.append(ValueInfo("input_ids", "int64", (1, "sequence")))
+        graph.inputs.append(ValueInfo("cache_position", "int64", ("sequence",)))
         middle: int | str = 1 if self._choices.rows == "last" else "sequence"
         graph.outputs.append(ValueInfo("logits", "float32", (1, middle, h.vocabulary)))
         table = self._weights.get(TABLE, h.vocabulary, h.hidden)
         places = self._places(rope)
-        stream = Stream(self._embedded(table, places))
+        stream = Stream(self._embedded(table))
         transformer = Transformer(graph, self._weights, self._linears, h, self._row)
         for layer in range(h.layers):
             stream = transformer.add(layer, stream, places)
         if self._choices.rows == "last":
             stream = Stream(self._last(stream.x), self._last(stream.pending) if stream.pending else "")
         self._add_logits(transformer.norm("output_norm", stream)[0], table)
-        return BuiltModel(graph.finish(), h, self._choices)
+        return graph.finish()
 
     def _places(self, rope: Rope) -> Places:
-        """Lengths from the shapes of what goes in, and the rotary tables."""
+        """Lengths from where the step's last token stands, and the rotary tables.
+
+        From its place and not from the caches' shape, so that a cache may be a buffer longer than what it holds.
+        """
         graph = self._graph
-        past = graph.node("Shape", "past_key_values.0.key", start=2, end=3)
-        step = graph.node("Shape", "input_ids", start=1, end=2)
-        total = graph.node("Cast", graph.node("Add", past, step), to=ELEMENTS["int32"])  # (1,)
-        last = graph.node("Sub", total, graph.constant("one", np.ones(1, dtype=np.int32)))
+        place = graph.node("Gather", "cache_position", graph.integers(-1), axis=0)
+        last = graph.node("Cast", place, to=ELEMENTS["int32"])  # (1,)
+        total = graph.node("Add", last, graph.constant("one", np.ones(1, dtype=np.int32)))
         length = graph.node("Squeeze", total, graph.integers(0))
         tables = self._tables("rope", rope) if self._row.rotary != "none" else ("", "")
         local, local_tables = self._row.local, tables
         if local is not None and local.rope is not None:
             local_tables = self._tables("rope_local", local.rope)
-        return Places(last, length, self._position_ids(past, step), tables, local_tables)
+        ids = graph.node("Unsqueeze", "cache_position", graph.integers(0))  # dropped where nothing asks for it
+        return Places(last, length, ids, tables, local_tables)
 
     def _tables(self, name: str, rope: Rope) -> tuple[str, str]:
         cosines, sines = rope.tables(self._h.rotary_dim, self._choices.positions)
         return self._graph.constant(name + ".cos", cosines), self._graph.constant(name + ".sin", sines)
 
-    def _position_ids(self, past: str, step: str) -> str:
-        """(1, sequence) int64; ONNX Runtime drops these nodes when nothing asks for them."""
-        graph = self._graph
-        first = graph.node("Squeeze", past, graph.integers(0))
-        end = graph.node("Squeeze", graph.node("Add", past, step), graph.integers(0))
-        by_one = graph.constant("by_one", np.array(1, dtype=np.int64))
-        return graph.node("Unsqueeze", graph.node("Range", first, end, by_one), graph.integers(0))
-
-    def _embedded(self, table: GgufTensor, places: Places) -> str:
+    def _embedded(self, table: GgufTensor) -> str:
         """The rows of the tokens, (sequence, hidden)."""
         graph, h = self._graph, self._h
         x = self._gathered(table)
@@ -130,8 +122,7 @@ class _Builder:
         if self._row.rotary == "none":
             tensor = self._weights.get("position_embd.weight", h.positions, h.hidden)
             learnt = graph.constant("positions", self._weights.floats(tensor)[: self._choices.positions])
-            at = graph.node("Squeeze", places.position_ids, graph.integers(0))
-            x = graph.node("Add", x, graph.node("Gather", learnt, at, axis=0))
+            x = graph.node("Add", x, graph.node("Gather", learnt, "cache_position", axis=0))
         scale = self._row.scales.embedding
         return x if scale == 1 else graph.node("Mul", x, graph.scalar(scale))
 

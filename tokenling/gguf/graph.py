@@ -16,20 +16,29 @@ WEIGHTS_ALIGNMENT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class BuiltGraph:
-    """A graph in two parts: a small ModelProto, and the large constants that it names as external data.
+class Place:
+    """Where a large constant lies in `WEIGHTS_FILE`, and what it is."""
 
-    `weights` are in the order of their offsets in `WEIGHTS_FILE`, should they be written to one.
-    """
+    element: str
+    shape: tuple[int, ...]
+    offset_bytes: int
+    length_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltGraph:
+    """A graph in two parts: a small ModelProto, and the large constants that it names as external data."""
 
     model: bytes
     weights: Mapping[str, Array]
+    places: Mapping[str, Place]
+    """In the order of their offsets; one array under two names has one place."""
     notes: tuple[str, ...]
 
     @property
     def weight_bytes(self) -> int:
         """Of all large constants; one that two operators share counts once."""
-        return sum({_place(values): values.nbytes for values in self.weights.values()}.values())
+        return sum({place.offset_bytes: place.length_bytes for place in self.places.values()}.values())
 
 
 class Graph:
@@ -85,27 +94,28 @@ class Graph:
     def finish(self) -> BuiltGraph:
         """The graph in its two parts."""
         weights = {name: values for name, values in self._constants.items() if values.nbytes > INLINE_BYTES_MAX}
-        constants: list[Constant] = []
-        offsets: dict[int, int] = {}  # one array under two names lies in the file once
-        end = 0
+        places = self._places(weights)
+        constants = []
         for name, values in self._constants.items():
-            element, shape = self._elements[name], values.shape
-            if name not in weights:
-                constants.append(Constant(name, element, shape, values.tobytes()))
-                continue
-            if _place(values) not in offsets:
-                offsets[_place(values)] = end
-                end += -(-values.nbytes // WEIGHTS_ALIGNMENT) * WEIGHTS_ALIGNMENT
-            place = (WEIGHTS_FILE, offsets[_place(values)], values.nbytes)
-            constants.append(Constant(name, element, shape, place=place))
+            place = places.get(name)
+            external = None if place is None else (WEIGHTS_FILE, place.offset_bytes, place.length_bytes)
+            raw = values.tobytes() if place is None else b""
+            constants.append(Constant(name, self._elements[name], values.shape, raw, external))
         model = model_bytes(self._nodes, self.inputs, self.outputs, constants)
-        return BuiltGraph(model, weights, tuple(self.notes))
+        return BuiltGraph(model, weights, places, tuple(self.notes))
+
+    def _places(self, weights: Mapping[str, Array]) -> dict[str, Place]:
+        offsets: dict[int, int] = {}  # by place in memory: views of one array are one weight
+        places: dict[str, Place] = {}
+        end = 0
+        for name, values in weights.items():
+            if values.ctypes.data not in offsets:
+                offsets[values.ctypes.data] = end
+                end += -(-values.nbytes // WEIGHTS_ALIGNMENT) * WEIGHTS_ALIGNMENT
+            at = offsets[values.ctypes.data]
+            places[name] = Place(self._elements[name], values.shape, at, values.nbytes)
+        return places
 
     def _new(self, op_type: str) -> str:
         self._count += 1
         return f"{op_type}_{self._count}"
-
-
-def _place(values: Array) -> int:
-    """Where an array lies in memory: views of one array are one weight."""
-    return values.ctypes.data

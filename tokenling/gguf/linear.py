@@ -115,14 +115,12 @@ class Linears:
         return graph.node("Gemm", self._block_sums(x, blocks.inner, blocks.block), minima, y)
 
     def _block_sums(self, x: str, inner: int, block: int) -> str:
-        """(seq, K) summed over blocks, (seq, K / block): a product with ones, which beats a reduction."""
+        """(seq, K) summed over blocks, (seq, K / block). A product with ones reads more memory than the weights it
+        serves: for K = 1536 it took 20 us a token, the reduction takes 1."""
         key = x, block
         if key not in self._sums:
-            ones = f"ones.{inner}.{block}"
-            if not self._graph.has(ones):
-                blocks = np.eye(inner // block, dtype=np.float32)
-                self._graph.constant(ones, np.repeat(blocks, block, axis=0))
-            self._sums[key] = self._graph.node("MatMul", x, ones)
+            apart = self._graph.node("Reshape", x, self._graph.integers(-1, inner // block, block))
+            self._sums[key] = self._graph.node("ReduceSum", apart, self._graph.integers(-1), keepdims=0)
         return self._sums[key]
 
 

@@ -147,7 +147,7 @@ def _q6_k(raw: Bytes) -> Parts:
 
 
 def _f32(raw: Bytes) -> Floats:
-    return raw.view("<f4").astype(np.float32, copy=False)
+    return raw.view("<f4").astype(np.float32)  # a copy: a view would keep the file mapped
 
 
 def _f16(raw: Bytes) -> Floats:
