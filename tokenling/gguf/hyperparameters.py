@@ -8,8 +8,8 @@ from tokenling.gguf.metadata import Metadata
 from tokenling.gguf.reader import GgufFile
 from tokenling.runtime.config import LAYERS_MAX, POSITIONS_MAX, VOCABULARY_MAX, WIDTH_MAX
 
-HEAD_DIM_MULTIPLE = 8
-"""GroupQueryAttention's: widths of heads and of their rotary part are multiples of it."""
+HEAD_DIM_MULTIPLE = 16
+"""GroupQueryAttention's, once it turns positions."""
 ROPE_SCALINGS = ("none", "linear", "longrope")
 KNOWN_KEYS = frozenset({
     "attention.causal", "attention.head_count", "attention.head_count_kv", "attention.key_length",
@@ -143,8 +143,8 @@ def _head_dim(keys: Keys, hidden: int, heads: int) -> int:
 def _check_heads(keys: Keys, h: Hyperparameters) -> None:
     if h.heads % h.kv_heads:
         raise keys.refusal("attention.head_count_kv", h.kv_heads, f"a divisor of the {h.heads} heads")
-    if h.rotary_dim > h.head_dim or h.rotary_dim % HEAD_DIM_MULTIPLE:
-        expected = f"a multiple of {HEAD_DIM_MULTIPLE}, at most {h.head_dim}"
+    if h.rotary_dim > h.head_dim or h.rotary_dim % 2:
+        expected = f"an even number, at most {h.head_dim}"
         raise keys.refusal("rope.dimension_count", h.rotary_dim, expected)
 
 
