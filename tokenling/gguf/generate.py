@@ -9,6 +9,9 @@ from tokenling.runtime.cancellation import StepCancelled
 from tokenling.runtime.lane import OnToken, check_plan, generation_of
 from tokenling.runtime.writer import Writer
 
+GENERATION_PROVIDER = "CPUExecutionProvider"
+"""ONNX Runtime's, of every session that `open_model` makes."""
+
 
 def generate(
     model: Model,
