@@ -33,14 +33,15 @@ from tokenling.runtime.tokenizer import Tokenizer, load_tokenizer
 if TYPE_CHECKING:
     import onnxruntime
 
-Precision: TypeAlias = Literal["q4", "q8", "fp32"]
+Precision: TypeAlias = Literal["q4", "q8", "fp32", "gguf"]
+"""`gguf` is a brain made of a GGUF file, in whatever bits that has: not one of a directory's."""
 
 GRAPH_FILES: Mapping[Precision, str] = {
     "q4": "onnx/model_q4.onnx",
     "q8": "onnx/model_quantized.onnx",
     "fp32": "onnx/model.onnx",
 }
-"""The file of each precision: exactly this one, never another in its stead."""
+"""The file of each precision of a directory: exactly this one, never another in its stead."""
 NUMERICS: tuple[Numerics, ...] = ("exact", "fast")
 PROMPT_VERSION_UNKNOWN = 0
 """Of a foreign export without `brain.json`: nothing says which prompts it was trained on."""

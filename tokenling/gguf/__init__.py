@@ -1,0 +1,60 @@
+"""GGUF files on the runtime: read within bounds, their tensors kept in their own bits, as an ONNX graph.
+
+    with open_gguf(path) as file:                      # every count and offset checked; GgufRefused names what is wrong
+        file.metadata.integer("llama.block_count")
+        file.tensors["token_embd.weight"].shape
+        file.data("token_embd.weight")                 # a view of the raw bytes
+        model = open_model(file, numerics="fast")      # the built graph in an ORT session
+    lane = open_lane(brain_of(model, tokenizer, eos_ids, brain_id="smollm2"))
+    generation = generate(model, lane, plan)
+
+ONNX Runtime is imported when the first model is opened.
+"""
+
+from tokenling.gguf.architectures import ARCHITECTURES, check_architecture
+from tokenling.gguf.errors import GgufMalformed, GgufRefused, GgufUnsupported
+from tokenling.gguf.generate import generate
+from tokenling.gguf.ggml_types import GGML_TYPES, GgmlType
+from tokenling.gguf.header import GgufTensor
+from tokenling.gguf.hyperparameters import Hyperparameters, read_hyperparameters
+from tokenling.gguf.metadata import Metadata, MetaValue
+from tokenling.gguf.model import Model, brain_of, open_model
+from tokenling.gguf.quantization import FLOATS, QUANTIZATIONS
+from tokenling.gguf.reader import GgufFile, open_gguf
+from tokenling.gguf.receipts import (
+    GENERATION_RECEIPT_VERSION,
+    GenerationReceipt,
+    make_generation_receipt,
+    parse_generation_receipt,
+    verify_generation,
+)
+from tokenling.gguf.steps import BufferedSteps
+
+__all__ = [
+    "ARCHITECTURES",
+    "FLOATS",
+    "GENERATION_RECEIPT_VERSION",
+    "GGML_TYPES",
+    "QUANTIZATIONS",
+    "BufferedSteps",
+    "GenerationReceipt",
+    "GgmlType",
+    "GgufFile",
+    "GgufMalformed",
+    "GgufRefused",
+    "GgufTensor",
+    "GgufUnsupported",
+    "Hyperparameters",
+    "MetaValue",
+    "Metadata",
+    "Model",
+    "brain_of",
+    "check_architecture",
+    "generate",
+    "make_generation_receipt",
+    "open_gguf",
+    "open_model",
+    "parse_generation_receipt",
+    "read_hyperparameters",
+    "verify_generation",
+]

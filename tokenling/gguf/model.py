@@ -1,0 +1,142 @@
+"""A GGUF model, opened: the built graph in an ORT session, with what receipts and lanes must know of it."""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokenling.gguf import cache
+from tokenling.gguf.build import Choices, Rows, build_model, resolve
+from tokenling.gguf.graph import WEIGHTS_FILE
+from tokenling.gguf.hyperparameters import Hyperparameters
+from tokenling.gguf.pages import give_back
+from tokenling.gguf.reader import GgufFile
+from tokenling.runtime import PROMPT_VERSION_UNKNOWN, Brain, BrainRefused, Numerics
+from tokenling.runtime.config import ModelConfig
+from tokenling.runtime.graph import GraphLayout, check_graph
+from tokenling.runtime.ort import THREADS_MAX, check_installation, open_session, signature
+from tokenling.runtime.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model ready to run; immutable, safe to use from any thread."""
+
+    hyperparameters: Hyperparameters
+    numerics: Numerics
+    rows: Rows
+    positions: int
+    """The longest sequence it was built for."""
+    threads: int
+    layout: GraphLayout
+    files: Mapping[str, str]
+    """Name to SHA-256 of each file it came from; empty unless digests were asked for."""
+    notes: tuple[str, ...]
+    was_cached: bool
+    ort_version: str
+    ort_session: "onnxruntime.InferenceSession"
+
+
+def open_model(
+    file: GgufFile,
+    *,
+    numerics: Numerics = "exact",
+    rows: Rows = "last",
+    positions: int = 0,
+    threads: int = 1,
+    cache_dir: Path | None = None,
+    digests: bool = False,
+) -> Model:
+    """The file's model, ready to run. Raises `GgufRefused` for a file that does not run here.
+
+    `positions` is the longest sequence (0: the training's, at most 4096). `rows`: logits of the last token only, or of
+    `all` for scoring. `cache_dir` keeps the built graph for the next time; that, and `digests`, reads the whole file
+    for its SHA-256. The file may be closed afterwards.
+    """
+    if not 1 <= threads <= THREADS_MAX:
+        raise BrainRefused("threads_range", "threads", threads, f"1 to {THREADS_MAX}")
+    ort_version = check_installation()
+    h, _, choices = resolve(file, Choices(numerics, rows, positions))
+    files = {path.name: cache.sha256_of(path) for path in file.paths} if digests or cache_dir else {}
+    kept = None if cache_dir is None else cache_dir.resolve() / cache.cache_key(files, choices)
+    with _built(file, choices, kept) as (folder, notes, was_cached):
+        session = _session(folder, numerics, threads)
+    return Model(
+        hyperparameters=h,
+        numerics=numerics,
+        rows=rows,
+        positions=choices.positions,
+        threads=threads,
+        layout=check_graph(*signature(session), _config(h, choices.positions, ())),
+        files=files,
+        notes=notes,
+        was_cached=was_cached,
+        ort_version=ort_version,
+        ort_session=session,
+    )
+
+
+def brain_of(model: Model, tokenizer: Tokenizer, eos_ids: tuple[int, ...], *, brain_id: str) -> Brain:
+    """The model as a brain: lanes run it and pets can live on it. Its prompt version is unknown, it has no features."""
+    return Brain(
+        id=brain_id,
+        features=(),
+        prompt_version=PROMPT_VERSION_UNKNOWN,
+        succeeds=(),
+        precision="gguf",
+        numerics=model.numerics,
+        threads=model.threads,
+        config=_config(model.hyperparameters, model.positions, eos_ids),
+        layout=model.layout,
+        tokenizer=tokenizer,
+        file_sha256=model.files,
+        ort_version=model.ort_version,
+        ort_session=model.ort_session,
+    )
+
+
+@contextmanager
+def _built(file: GgufFile, choices: Choices, kept: Path | None) -> Iterator[tuple[Path, tuple[str, ...], bool]]:
+    """A folder with the built graph, its notes, and whether it was there before. Without `kept` it goes again."""
+    notes = None if kept is None else cache.kept_notes(kept)
+    if kept is not None and notes is not None:
+        yield kept, notes, True
+        return
+    if kept is not None:
+        yield kept, _keep(file, choices, kept), False
+        return
+    # a file that is still mapped cannot be deleted on Windows
+    with tempfile.TemporaryDirectory(prefix="tokenling-gguf-", ignore_cleanup_errors=True) as name:
+        folder = Path(name).resolve()
+        yield folder, _write(file, choices, folder), False
+
+
+def _keep(file: GgufFile, choices: Choices, folder: Path) -> tuple[str, ...]:
+    """Build and keep; the graph's notes. The graph itself is gone before ONNX Runtime makes its own of it."""
+    graph = build_model(file, choices)
+    cache.keep(folder, graph)
+    return graph.notes
+
+
+def _write(file: GgufFile, choices: Choices, folder: Path) -> tuple[str, ...]:
+    """Build and write; the graph's notes."""
+    graph = build_model(file, choices)
+    cache.write_model(folder, graph)
+    return graph.notes
+
+
+def _session(folder: Path, numerics: Numerics, threads: int) -> "onnxruntime.InferenceSession":
+    """An ORT session over the graph in `folder`, whose weights it maps."""
+    session = open_session(str(folder / cache.MODEL_FILE), numerics, threads, "built graph")
+    give_back(folder / WEIGHTS_FILE)
+    return session
+
+
+def _config(h: Hyperparameters, positions: int, eos_ids: tuple[int, ...]) -> ModelConfig:
+    """The numbers as the runtime's graph contract asks for them."""
+    return ModelConfig(h.architecture, h.layers, h.kv_heads, h.head_dim, h.vocabulary, positions, eos_ids)
