@@ -147,7 +147,7 @@ def parity(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def mutation(session: nox.Session) -> None:
-    """Put small faults into the engine and see whether its tests notice; resumable, two hours for 1,000."""
+    """Put small faults into the engine and see whether its tests notice; resumable, an hour of a core at most."""
     install_locked(session, "test")
     session.run("python", "-m", "tools.mutate_engine", *session.posargs)
 
