@@ -1,8 +1,8 @@
 """Many simulated lives, by hand and resumable: `python tests/simulation/campaign.py --steps 2000000 --state FILE`.
 
 The file says how far the campaign has come; the same command goes on from there. A life that breaks an invariant ends
-the campaign with its seed, and the same command runs it again first. Every tenth life is on the real store. `--app` lets
-the browser app's own decisions run the pages, instead of their model.
+the campaign with its seed, and the same command runs it again first. Every tenth life is on the real store. With
+`--app` the browser app's own decisions run the pages, instead of their model.
 """
 
 import argparse
