@@ -70,8 +70,8 @@ def device(browser, host):
     """`device()` is a browser with a household of its own, on an empty page that the test's host serves."""
     opened = []
 
-    def come() -> Household:
-        opened.append(Household(browser, host.origin))
+    def come(**options) -> Household:
+        opened.append(Household(browser, host.origin, **options))
         return opened[-1]
 
     yield come

@@ -69,7 +69,7 @@ def harness() -> str:
 class Household:
     """One browser profile with the household in it; `page` is its newest tab. Tabs of one profile share everything."""
 
-    def __init__(self, browser, origin: str) -> None:
+    def __init__(self, browser, origin: str, *, opened: bool = True) -> None:
         self.origin = origin
         self.errors: list[str] = []
         self.context = browser.new_context()
@@ -78,7 +78,7 @@ class Household:
         self.context.grant_permissions(["local-network-access"])
         self.context.expose_function("callEngine", bridge.call)
         self.context.route(f"**{PAGE}", self._serve)
-        self.page = self.open()
+        self.page = self.open() if opened else self.blank()
 
     def _serve(self, route) -> None:
         script = harness().replace("</script", "<\\/script")
@@ -89,11 +89,15 @@ class Household:
 
     def open(self, brain_id: str = BRAIN_ID):
         """A new tab with the household open."""
-        page = self.context.new_page()
+        page = self.blank()
+        page.evaluate("id => tests.open(id)", brain_id)
+        return page
+
+    def blank(self):
+        """A new tab with nothing open."""
+        self.page = page = self.context.new_page()
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.goto(self.origin + PAGE)
-        page.evaluate("id => tests.open(id)", brain_id)
-        self.page = page
         return page
 
     def reload(self) -> None:

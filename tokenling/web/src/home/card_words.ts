@@ -1,6 +1,6 @@
-/* The words of a pairing card: 2048, so one stands for eleven bits. Chosen by hand for this project: plain English, four to
-   nine letters, no two with the same first four letters, no two that differ in one letter only. The order is part of
-   `tokenling-card 1`: a word that moves makes old cards unreadable. Tests hold all of this. */
+/* The words of a pairing card: 2048, so one stands for eleven bits. Chosen by hand for this project: plain English,
+   four to nine letters, no two with the same first four letters, no two that differ in one letter only. The order is
+   part of `tokenling-card 1`: a word that moves makes old cards unreadable. Tests hold all of this. */
 
 const WORDS = `
 abacus ability aboard about above absent absorb abundant acacia academy accent accident acclaim account accurate

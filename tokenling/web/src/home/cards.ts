@@ -1,9 +1,9 @@
 /* Pairing cards, `tokenling-card 1`: what a second device, or paper, needs to reach a pet on its host.
 
-   The payload is bytes: flags (1: plain http), length of the host's name, that name (`example.org:8443`), the pet's id (16),
-   its access key (32), and four bytes of SHA-256 over what stands before, behind `tokenling-card 1\n`. As text it is
-   `tokenling-card 1 ` and base64url; as words eleven bits a word, the last one filled up with zeros. A card is a key: it is
-   shown on demand and never stands in a URL. */
+   The payload is bytes: flags (1: plain http), length of the host's name, that name (`example.org:8443`), the pet's id
+   (16), its access key (32), and four bytes of SHA-256 over what stands before, behind `tokenling-card 1\n`. As text it
+   is `tokenling-card 1 ` and base64url; as words eleven bits a word, the last one filled up with zeros. A card is a
+   key: it is shown on demand and never stands in a URL. */
 
 import type { PairingCard } from "../contract.ts";
 import { CARD_WORDS } from "./card_words.ts";
@@ -72,7 +72,8 @@ async function sealed(payload: Uint8Array): Promise<Uint8Array> {
 async function opened(bytes: Uint8Array): Promise<Uint8Array> {
   const length = 2 + (bytes[1] ?? 0) + ID_BYTES + KEY_BYTES;
   const filling = bytes.subarray(length + CHECK_BYTES);
-  if (bytes.length < length + CHECK_BYTES || filling.length > 1 || filling.some((byte) => byte !== 0)) throw new CardRefused("card_format");
+  if (bytes.length < length + CHECK_BYTES || filling.length > 1 || filling.some((byte) => byte !== 0))
+    throw new CardRefused("card_format");
   const payload = bytes.subarray(0, length);
   const check = await checkOf(payload);
   if (check.some((byte, at) => byte !== bytes[length + at])) throw new CardRefused("card_checksum");
@@ -100,7 +101,8 @@ function bytesOfText(parts: string[]): Uint8Array {
 function wordsOf(bytes: Uint8Array): string[] {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, "0")).join("");
   const words: string[] = [];
-  for (let at = 0; at < bits.length; at += WORD_BITS) words.push(CARD_WORDS[Number.parseInt(bits.slice(at, at + WORD_BITS).padEnd(WORD_BITS, "0"), 2)]!);
+  for (let at = 0; at < bits.length; at += WORD_BITS)
+    words.push(CARD_WORDS[Number.parseInt(bits.slice(at, at + WORD_BITS).padEnd(WORD_BITS, "0"), 2)]!);
   return words;
 }
 
@@ -119,7 +121,8 @@ function indexOf(word: string, at: number): number {
   byStart ??= new Map(CARD_WORDS.map((known, index) => [known.slice(0, SHORTEST), index]));
   const written = word.toLowerCase();
   const index = byStart.get(written.slice(0, SHORTEST));
-  if (index === undefined || !CARD_WORDS[index]!.startsWith(written)) throw new CardRefused("card_word", { word: at + 1 });
+  if (index === undefined || !CARD_WORDS[index]!.startsWith(written))
+    throw new CardRefused("card_word", { word: at + 1 });
   return index;
 }
 

@@ -1,8 +1,8 @@
 /* What a page concludes from an answer, as data: (row, request, answer) to the next row and what to do then.
 
-   This follows the pure model that was simulated (tests/simulation/sim_browser.py), answer for answer. Where it differs it
-   is because a page has several hosts, and asks where the model chooses; each place says so. Only *definite* answers come
-   here: silence, 408, 429 and 5xx conclude nothing, the stored step is done again. */
+   This follows the pure model that was simulated (tests/simulation/sim_browser.py), answer for answer. Where it differs
+   it is because a page has several hosts, and asks where the model chooses; each place says so. Only *definite* answers
+   come here: silence, 408, 429 and 5xx conclude nothing, the stored step is done again. */
 
 import type { JsonObject } from "../contract.ts";
 import type { Ids } from "./ids.ts";
@@ -40,8 +40,8 @@ export type Then =
   | { kind: "problem"; code: string; fields: JsonObject }
   | { kind: "gone" };
 
-/** What a question rests on. `two_places`: another copy lives at the host under `toldEpoch`, or, with `otherDevice`, was
-    handed to another device. `lost`: the host forgot the pet, or knows it under another key. */
+/** What a question rests on. `two_places`: another copy lives at the host under `toldEpoch`, or, with `otherDevice`,
+    was handed to another device. `lost`: the host forgot the pet, or knows it under another key. */
 export interface Told {
   kind: "two_places" | "lost";
   toldEpoch: number;
@@ -70,7 +70,16 @@ export function requestOf(row: Row): MoveRequest | null {
       return newest && { kind: "prepare", save: newest.save };
     case "activate":
     case "resume":
-      return newest && { kind: "transfer", to: "remote", operationId, epoch, save: newest.save, takeover: intent.takeover ?? false };
+      return (
+        newest && {
+          kind: "transfer",
+          to: "remote",
+          operationId,
+          epoch,
+          save: newest.save,
+          takeover: intent.takeover ?? false,
+        }
+      );
     case "park":
       return { kind: "transfer", to: "local", operationId, epoch };
     case "key":
@@ -135,13 +144,16 @@ function activated(row: Row, intent: Intent, answer: Answer): Conclusion {
   if (answer.status === 200) return settled(movedIn(row, answer));
   if (answer.status === 404) {
     const newest = newestOf(row);
-    return newest ? { row, then: { kind: "ask", request: { kind: "prepare", save: newest.save } } } : problem(row, answer);
+    return newest
+      ? { row, then: { kind: "ask", request: { kind: "prepare", save: newest.save } } }
+      : problem(row, answer);
   }
   if (answer.petStatus === "active") return twoPlaces(row, answer.epoch);
   // the model chooses the other device's copy by itself; a page asks, for its own has lived on
   if (answer.code === "other_device") return twoPlaces(row, answer.epoch || intent.epoch, true);
   if (answer.epoch > 0 && answer.epoch < intent.epoch) return lost(row);
-  if (answer.epoch > intent.epoch) return { row, then: { kind: "ask", request: { kind: "view", key: row.entry!.key } } };
+  if (answer.epoch > intent.epoch)
+    return { row, then: { kind: "ask", request: { kind: "view", key: row.entry!.key } } };
   return problem(row, answer);
 }
 
@@ -247,7 +259,8 @@ export function questionResolved(row: Row, told: Told, keep: "here" | "there" | 
 
 // --- stops ---------------------------------------------------------------------------------------------------------
 
-/** What became of a stop: `delivered`, `again` at once, `asks` the owner which copy to keep, `waits` for another try. */
+/** What became of a stop: `delivered`, `again` at once, `asks` the owner which copy to keep, `waits` for another try.
+ */
 export interface StopConclusion {
   row: Row;
   then: { kind: "delivered" | "again" | "waits" } | { kind: "asks"; told: Told };
@@ -258,22 +271,27 @@ export function stopAnswered(row: Row, stop: Stop, answer: Answer, means: Means)
   if (!row.stops.some((one) => one.stopId === stop.stopId)) return { row, then: { kind: "delivered" } };
   const left = { ...row, stops: row.stops.filter((one) => one.stopId !== stop.stopId) };
   const own = row.entry !== null && isAt(row.entry, stop) && modeOf(row) === "local";
-  if (answer.status === 404 && stop.otherKey !== undefined) return { row: withOtherKey(left, stop), then: { kind: "again" } };
-  if ([200, 204, 404, 410].includes(answer.status)) return { row: own ? stopped(left, answer) : left, then: { kind: "delivered" } };
+  if (answer.status === 404 && stop.otherKey !== undefined)
+    return { row: withOtherKey(left, stop), then: { kind: "again" } };
+  if ([200, 204, 404, 410].includes(answer.status))
+    return { row: own ? stopped(left, answer) : left, then: { kind: "delivered" } };
   if (stop.kind === "delete") return { row, then: { kind: "waits" } };
   const elsewhere = row.kept !== null && !(row.entry !== null && isAt(row.entry, stop) && modeOf(row) === "remote");
   if (answer.petStatus === "active" || answer.code === "other_device") {
     if (!elsewhere) return { row: left, then: { kind: "delivered" } };
     const otherDevice = answer.code === "other_device"; // here, too, the owner is asked
-    return { row, then: { kind: "asks", told: { kind: "two_places", toldEpoch: answer.epoch || stop.epoch, otherDevice } } };
+    return {
+      row,
+      then: { kind: "asks", told: { kind: "two_places", toldEpoch: answer.epoch || stop.epoch, otherDevice } },
+    };
   }
   if (answer.epoch === 0) return { row, then: { kind: "waits" } };
   const again = { ...stop, epoch: answer.epoch, operationId: means.ids.uuid() };
   return { row: { ...left, stops: [...left.stops, again] }, then: { kind: "again" } };
 }
 
-/** Its save never overwrites what was lived here. A host that knows the pet no more may know it under a changed key: the
-    copy here goes on as another pet (rule 4 of docs/reliability.md). */
+/** Its save never overwrites what was lived here. A host that knows the pet no more may know it under a changed key:
+    the copy here goes on as another pet (rule 4 of docs/reliability.md). */
 function stopped(left: Row, answer: Answer): Row {
   return answer.status === 200 ? withEntry(left, { epoch: answer.epoch }) : asAnother(left);
 }
@@ -305,7 +323,12 @@ function followed(left: Row, stop: Stop, means: Means): Row {
   const leaving = entry !== null && entry.id !== "" && modeOf(left) === "remote" ? [leavingStop(left, means)] : [];
   const connection = connectionOf(stop);
   const base = entry ?? { checkpointRevision: 0 };
-  const row: Row = { ...left, stops: [...left.stops, ...leaving], outbox: null, entry: { ...base, ...connection, intent: null, mode: "remote", living: true } };
+  const row: Row = {
+    ...left,
+    stops: [...left.stops, ...leaving],
+    outbox: null,
+    entry: { ...base, ...connection, intent: null, mode: "remote", living: true },
+  };
   return restamped(row, { epoch: 0, revision: 0 }, { apart: true });
 }
 

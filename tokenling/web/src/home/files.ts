@@ -22,14 +22,16 @@ export async function newborn(engine: Engine, facts: NewbornFacts): Promise<Json
     const { state } = await engine.call("new_pet", { ...facts, weatherSeed: "" });
     return JSON.parse(state) as JsonObject;
   } catch (error) {
-    if (isRefusal(error) && error.path === "/timeZone" && facts.timeZone !== "UTC") return newborn(engine, { ...facts, timeZone: "UTC" });
+    if (isRefusal(error) && error.path === "/timeZone" && facts.timeZone !== "UTC")
+      return newborn(engine, { ...facts, timeZone: "UTC" });
     throw refusedAs(error);
   }
 }
 
 /** The save in a file, checked whole by the engine: what it refuses is told with code and path, and changes nothing. */
 export async function imported(engine: Engine, text: string): Promise<JsonObject> {
-  if (new TextEncoder().encode(text).length > SAVE_BYTES_MAX) throw new FileRefused("file_size", { limitBytes: SAVE_BYTES_MAX });
+  if (new TextEncoder().encode(text).length > SAVE_BYTES_MAX)
+    throw new FileRefused("file_size", { limitBytes: SAVE_BYTES_MAX });
   try {
     const { state } = await engine.call("load_save", { state: text.replace(/^\uFEFF/, "") });
     return JSON.parse(state) as JsonObject;

@@ -1,5 +1,5 @@
-/* All pets of this browser: the one way into this room. Opens the records, shows what is there, and lets the tab that holds
-   the lock run it. What an owner sets out to do is decided in `intents.ts` and stored before anything leaves. */
+/* All pets of this browser: the one way into this room. Opens the records, shows what is there, and lets the tab that
+   holds the lock run it. What an owner sets out to do is decided in `intents.ts` and stored before anything leaves. */
 
 import type {
   CardFacts,
@@ -80,7 +80,11 @@ class House implements Household {
       asking: (localId) => this.#keeper.asking(localId)?.told ?? null,
       onStored: (row) => this.#stored(row),
     };
-    this.#keeper = new StopKeeper({ ...this.#parts, onRow: (row) => this.#stored(row), onChange: () => this.#tellAll() });
+    this.#keeper = new StopKeeper({
+      ...this.#parts,
+      onRow: (row) => this.#stored(row),
+      onChange: () => this.#tellAll(),
+    });
     this.#leader = new Leader({
       onLead: () => this.#orOutdated(this.#lead()),
       onYield: () => this.#yield(),
@@ -95,7 +99,8 @@ class House implements Household {
     if (await navigator.storage?.persisted?.()) this.#persisted = true;
     const { signal } = this.#ending;
     document.addEventListener("visibilitychange", () => this.#seen(), { signal });
-    for (const change of ["online", "offline", "pageshow"]) window.addEventListener(change, () => this.#wake(), { signal });
+    for (const change of ["online", "offline", "pageshow"])
+      window.addEventListener(change, () => this.#wake(), { signal });
     window.addEventListener("pagehide", () => this.#flush(), { signal });
     await this.#leader.start();
   }
@@ -140,7 +145,9 @@ class House implements Household {
   #stored(row: Row): void {
     const { localId, stops } = row;
     const gone = row.kept === null && row.entry === null;
-    const others = this.#rows.map((one) => (one.localId === localId ? row : one.stops === stops ? one : { ...one, stops }));
+    const others = this.#rows.map((one) =>
+      one.localId === localId ? row : one.stops === stops ? one : { ...one, stops },
+    );
     const known = others.some((one) => one.localId === localId);
     this.#rows = gone ? others.filter((one) => one.localId !== localId) : known ? others : [...others, row];
     if (gone) this.#left(localId);
@@ -167,11 +174,13 @@ class House implements Household {
 
   async #yield(): Promise<void> {
     this.#keeper.stop();
-    await Promise.all([...this.#homes.values()].map(async (home) => {
-      await home.flush();
-      await home.end();
-      home.tell();
-    }));
+    await Promise.all(
+      [...this.#homes.values()].map(async (home) => {
+        await home.flush();
+        await home.end();
+        home.tell();
+      }),
+    );
   }
 
   async takeTab(): Promise<void> {
@@ -260,7 +269,10 @@ class House implements Household {
   async #moveIn(save: JsonObject): Promise<string> {
     const atMs = this.#now();
     const checkpoint = { atMs, epoch: 0, revision: 1, save };
-    const { localId } = await this.#change(this.#ids.uuid(), (row) => ({ ...row, kept: { v: 1, addedMs: atMs, checkpoints: [checkpoint] } }));
+    const { localId } = await this.#change(this.#ids.uuid(), (row) => ({
+      ...row,
+      kept: { v: 1, addedMs: atMs, checkpoints: [checkpoint] },
+    }));
     return localId;
   }
 
@@ -274,7 +286,10 @@ class House implements Household {
 
   async keepExported(localId: string): Promise<void> {
     const exportedMs = this.#now();
-    const decide = (row: Row) => ({ row: row.kept === null ? row : { ...row, kept: { ...row.kept, exportedMs } }, value: null });
+    const decide = (row: Row) => ({
+      row: row.kept === null ? row : { ...row, kept: { ...row.kept, exportedMs } },
+      value: null,
+    });
     this.#stored((await this.#records.change(localId, decide)).row);
   }
 
@@ -436,7 +451,11 @@ class House implements Household {
     const { epoch, revision, save } = view;
     const entry = { ...card, epoch, intent: null, checkpointRevision: revision, mode: "remote" as const, living: true };
     const checkpoints = [{ atMs: view.serverTime, epoch, revision, save }];
-    const { localId } = await this.#change(this.#ids.uuid(), (row) => ({ ...row, entry, kept: { v: 1, addedMs: this.#now(), checkpoints } }));
+    const { localId } = await this.#change(this.#ids.uuid(), (row) => ({
+      ...row,
+      entry,
+      kept: { v: 1, addedMs: this.#now(), checkpoints },
+    }));
     return localId;
   }
 

@@ -96,8 +96,8 @@ export function gone(row: Row): Row {
   return { ...row, kept: null, entry: null, outbox: null };
 }
 
-/** The host cannot be reached: the pet lives on here from the newest checkpoint, and the host is told to stop as soon as
-    it can be. Also the only way to give an activation up. */
+/** The host cannot be reached: the pet lives on here from the newest checkpoint, and the host is told to stop as soon
+    as it can be. Also the only way to give an activation up. */
 export function recover(row: Row, ids: Ids, nowMs: number): Row {
   const { entry } = row;
   const step = entry?.intent?.step;
@@ -147,7 +147,8 @@ export function keepHere(row: Row, toldEpoch: number, ids: Ids, nowMs: number): 
   return withEntry({ ...row, stops: [...others, stop] }, { mode: "local", intent: null });
 }
 
-/** The owner keeps the copy at the host: this page follows it. What was lived here stays among the older checkpoints. */
+/** The owner keeps the copy at the host: this page follows it. What was lived here stays among the older checkpoints.
+ */
 export function keepThere(row: Row): Row {
   const entry = hostedOrNot(row);
   const stops = row.stops.filter((one) => !isAt(one, entry));

@@ -1,5 +1,5 @@
-/* The one brain of this tab and the turns that wait for it: what an owner did goes first, then first come, first served;
-   background work that has waited half a minute moves ahead of both, as on a host. One turn at a time. */
+/* The one brain of this tab and the turns that wait for it: what an owner did goes first, then first come, first
+   served; background work that has waited half a minute moves ahead of both, as on a host. One turn at a time. */
 
 import type { TurnKind } from "../contract.ts";
 

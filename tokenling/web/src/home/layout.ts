@@ -8,7 +8,8 @@ import { RecordsBroken, RecordsTooNew, StaleExecution } from "./problems.ts";
 
 /** The newest save and two older ones. */
 export const CHECKPOINTS_MAX = 3;
-/** A newer save takes the newest's place until the one behind it is this old; so the three reach back hours. A guess. */
+/** A newer save takes the newest's place until the one behind it is this old; so the three reach back hours. A guess.
+ */
 export const CHECKPOINT_STEP_MS = 60 * 60_000;
 /** Hosts that a pet was parked at, and keys that no longer fit, kept per pet: more moves than that keep the newest. */
 export const PAST_MAX = 8;
@@ -38,7 +39,8 @@ export interface Connection {
 export type Mode = "local" | "remote";
 export type IntentStep = "prepare" | "activate" | "resume" | "park" | "delete" | "key";
 
-/** The move under way. On the disk before its request leaves; repeated under its operation id until a definite answer. */
+/** The move under way. On the disk before its request leaves; repeated under its operation id until a definite answer.
+ */
 export interface Intent {
   to: "remote" | "local" | "key" | null;
   step: IntentStep;
@@ -148,7 +150,7 @@ export function newestOf(row: Row): Checkpoint | null {
 export function wasLiving(row: Row): boolean {
   const { entry } = row;
   if (entry === null) return false;
-  return entry.living ?? (modeOf(row) === "remote");
+  return entry.living ?? modeOf(row) === "remote";
 }
 
 export function connectionOf({ host, id, key, epoch }: Connection): Connection {

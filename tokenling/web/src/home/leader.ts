@@ -1,9 +1,9 @@
 /* Which tab runs this page's pets: the one that holds the Web Lock `tokenling.v1`.
 
    A tab that waits gets the lock when the other closes. One that wants it now asks first (BroadcastChannel): the leader
-   ends what it has under way and lets go; only a leader that does not answer is robbed. What it might still write then is
-   refused by the records' own revision. Without Web Locks (an insecure page) each tab leads, and the revisions alone keep
-   two of them apart. */
+   ends what it has under way and lets go; only a leader that does not answer is robbed. What it might still write then
+   is refused by the records' own revision. Without Web Locks (an insecure page) each tab leads, and the revisions alone
+   keep two of them apart. */
 
 const LOCK = "tokenling.v1";
 const CHANNEL = "tokenling.v1";

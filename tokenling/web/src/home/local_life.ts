@@ -1,14 +1,25 @@
 /* The local executor of one pet: it lives on its own time, turn by turn, as on a host.
 
-   `#think` lives up to the next due turn and stores it, `#generate` asks the brain with no lock held, `#settle` applies the
-   reply under the execution and the revision it was asked in. What an owner does comes in between; a turn that it made
-   stale is cancelled. Each step is on the disk before it is shown. Back-off and tries are in memory only: after a reload
-   the stored state says which turns are due, and they are lived late, in order.
+   `#think` lives up to the next due turn and stores it, `#generate` asks the brain with no lock held, `#settle` applies
+   the reply under the execution and the revision it was asked in. What an owner does comes in between; a turn that it
+   made stale is cancelled. Each step is on the disk before it is shown. Back-off and tries are in memory only: after a
+   reload the stored state says which turns are due, and they are lived late, in order.
 
-   The engine works in a worker, one call at a time and bounded by its own rules (a gap ends at 400 days), and between any
-   two calls the page is free; so a long absence never blocks the page, and a command waits for one call at most. */
+   The engine works in a worker, one call at a time and bounded by its own rules (a gap ends at 400 days), and between
+   any two calls the page is free; so a long absence never blocks the page, and a command waits for one call at most. */
 
-import type { Brain, Command, Effect, Engine, Generated, GenerationRequest, HomeSnapshot, JsonObject, SaveText, Turn } from "../contract.ts";
+import type {
+  Brain,
+  Command,
+  Effect,
+  Engine,
+  Generated,
+  GenerationRequest,
+  HomeSnapshot,
+  JsonObject,
+  SaveText,
+  Turn,
+} from "../contract.ts";
 import type { Lane } from "./lane.ts";
 import type { Checkpoint, Row } from "./layout.ts";
 import { committed, newestOf } from "./layout.ts";
@@ -172,7 +183,11 @@ export class LocalLife {
     try {
       while (this.#again && !this.#stopped) {
         this.#again = false;
-        for (let thought = await this.#step(() => this.#think()); thought; thought = await this.#step(() => this.#think())) {
+        for (
+          let thought = await this.#step(() => this.#think());
+          thought;
+          thought = await this.#step(() => this.#think())
+        ) {
           const outcome = await this.#generate(thought);
           await this.#step(() => this.#settle(thought!, outcome));
         }
@@ -234,7 +249,8 @@ export class LocalLife {
   }
 
   async #ask(engine: Engine, pet: Living, turn: Turn, nowMs: number): Promise<Thought | null> {
-    if (this.#retry !== null && this.#retry.turnId === turn.id && this.#retry.atMs > nowMs) return this.#rest(this.#retry.atMs);
+    if (this.#retry !== null && this.#retry.turnId === turn.id && this.#retry.atMs > nowMs)
+      return this.#rest(this.#retry.atMs);
     const request = await this.#guarded(() => engine.call("build_request", { state: pet.state, turn }));
     this.#thought = { turn, request, ending: new AbortController() };
     this.#parts.onChange(null);
@@ -273,7 +289,9 @@ export class LocalLife {
     const { reply, receipt, choices } = outcome.done;
     if (reply.text.trim() === "") return this.#backOff(engine, thought.turn, "empty", true);
     const pet = await this.#atHome(engine);
-    const step = await this.#unlessStale(() => engine.call("apply_reply", { state: pet.state, turn: thought.turn, reply }));
+    const step = await this.#unlessStale(() =>
+      engine.call("apply_reply", { state: pet.state, turn: thought.turn, reply }),
+    );
     if (step === null) return this.#parts.onChange(null);
     const { id: turnId, kind, atMs } = thought.turn;
     await this.#commit(engine, step.state, { localId: this.#parts.localId, turnId, kind, atMs, receipt, choices });
@@ -304,7 +322,8 @@ export class LocalLife {
   /** After an owner's change: a turn that it made stale is cancelled, and may be replaced by another. */
   #reconsider(): void {
     const wanted = this.#pet?.view.turn ?? null;
-    if (this.#thought !== null && JSON.stringify(this.#thought.turn) !== JSON.stringify(wanted)) this.#thought.ending.abort();
+    if (this.#thought !== null && JSON.stringify(this.#thought.turn) !== JSON.stringify(wanted))
+      this.#thought.ending.abort();
   }
 
   // --- the state ---------------------------------------------------------------------------------------------------
@@ -329,10 +348,17 @@ export class LocalLife {
   async #commit(engine: Engine, state: SaveText, turn?: KeptTurn): Promise<Living> {
     if (this.#stopped) throw new StaleExecution("moved");
     const save = JSON.parse(state) as JsonObject;
-    if (state !== this.#pet?.state && (this.#pet !== null || JSON.stringify(this.#stored.save) !== JSON.stringify(save))) {
+    if (
+      state !== this.#pet?.state &&
+      (this.#pet !== null || JSON.stringify(this.#stored.save) !== JSON.stringify(save))
+    ) {
       const { records, localId, now } = this.#parts;
       const read = this.#stored.revision;
-      const decide = (row: Row) => ({ row: committed(row, { read, save, nowMs: now() }), value: null, ...(turn ? { turn } : {}) });
+      const decide = (row: Row) => ({
+        row: committed(row, { read, save, nowMs: now() }),
+        value: null,
+        ...(turn ? { turn } : {}),
+      });
       const { row } = await records.change(localId, decide);
       this.#stored = newestOf(row)!;
       await this.#show(engine, state, save);

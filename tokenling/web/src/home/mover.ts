@@ -1,5 +1,6 @@
 /* Carries a pet's stored intent to its end: asks, concludes, stores, asks again. What was lost is repeated, the same
-   request under the same operation id, until a definite answer is here; also after a reload, for the intent is stored. */
+   request under the same operation id, until a definite answer is here; also after a reload, for the intent is stored.
+   */
 
 import type { MoveState } from "../contract.ts";
 import type { Answer, MoveRequest, Then, Told } from "./conclusions.ts";
@@ -74,7 +75,8 @@ export class Mover {
 
   /** Goes on with what is stored, unless the owner has to decide first. */
   start(intent: Intent): void {
-    const waitsForOwner = this.#intent?.operationId === intent.operationId && (this.#problem !== null || this.#told !== null);
+    const waitsForOwner =
+      this.#intent?.operationId === intent.operationId && (this.#problem !== null || this.#told !== null);
     if (this.#running === null && !waitsForOwner) this.run().catch(() => undefined); // what stops it is shown
   }
 
@@ -89,7 +91,8 @@ export class Mover {
     this.#enrolCode = code;
   }
 
-  /** Resolves when no intent is left. Rejects with what only the owner can settle: a refusal, or `two_places`, `lost`. */
+  /** Resolves when no intent is left. Rejects with what only the owner can settle: a refusal, or `two_places`, `lost`.
+   */
   run(): Promise<void> {
     this.#pause.cut();
     this.#running ??= this.#settle().finally(() => (this.#running = null));
@@ -98,7 +101,7 @@ export class Mover {
 
   async #settle(): Promise<void> {
     let asked: MoveRequest | null = null;
-    for (let steps = 0, tries = 0; !this.#stopped; ) {
+    for (let steps = 0, tries = 0; !this.#stopped;) {
       const row = await this.#parts.records.row(this.#parts.localId);
       this.#show(row);
       const intent = row.entry?.intent ?? null;

@@ -1,8 +1,9 @@
 /* An owner's wishes on their way to a host, one after the other, each under an operation id of its own.
 
-   A wish is on the disk before it is sent, and until a definite answer is here: a reload repeats it byte for byte, so it
-   happens once. After `REPEATS_MS` it rests as `stuck` with those behind it, so that order holds, until the owner asks
-   for it again, still under the same id. The outbox of a pet that came home finds out what became of its last wishes. */
+   A wish is on the disk before it is sent, and until a definite answer is here: a reload repeats it byte for byte, so
+   it happens once. After `REPEATS_MS` it rests as `stuck` with those behind it, so that order holds, until the owner
+   asks for it again, still under the same id. The outbox of a pet that came home finds out what became of its last
+   wishes. */
 
 import type { Command, JsonObject, PendingCommand } from "../contract.ts";
 import type { Ids } from "./ids.ts";
@@ -68,7 +69,13 @@ export class Outbox {
   async send(command: Command, at: Connection): Promise<void> {
     if (this.unconfirmed >= WAITING_MAX) throw new HomeProblem("outbox_full");
     const { host, id, epoch } = at;
-    const wish: Wish = { host, id, epoch, operationId: this.#parts.ids.uuid(), command: command as unknown as JsonObject };
+    const wish: Wish = {
+      host,
+      id,
+      epoch,
+      operationId: this.#parts.ids.uuid(),
+      command: command as unknown as JsonObject,
+    };
     const item: Item = { wish, state: "waiting", at: null, resolve: () => {}, reject: () => {} };
     const answered = new Promise<void>((resolve, reject) => Object.assign(item, { resolve, reject }));
     this.#items.push(item);
@@ -185,7 +192,8 @@ function isShown(at: Stamp, view: Stamp): boolean {
 }
 
 function withWish(row: Row, wish: Wish): Row {
-  if (row.entry === null || row.entry.host !== wish.host || row.entry.id !== wish.id) throw new HomeProblem("not_hosted");
+  if (row.entry === null || row.entry.host !== wish.host || row.entry.id !== wish.id)
+    throw new HomeProblem("not_hosted");
   return { ...row, outbox: { ...row.outbox, v: 1, wishes: [...(row.outbox?.wishes ?? []), wish] } };
 }
 

@@ -1,9 +1,20 @@
 /* One pet of this browser: who runs it now, and what the room sees of it.
 
-   The stored row decides. `know(row)` is called with each row that was stored, whoever stored it, and starts and stops the
-   local executor, the link to a host and the mover accordingly; so nothing runs that the disk does not allow. */
+   The stored row decides. `know(row)` is called with each row that was stored, whoever stored it, and starts and stops
+   the local executor, the link to a host and the mover accordingly; so nothing runs that the disk does not allow. */
 
-import type { Brain, Command, Engine, Home, HomeSnapshot, JsonObject, Link, MindTurn, PetView, Question } from "../contract.ts";
+import type {
+  Brain,
+  Command,
+  Engine,
+  Home,
+  HomeSnapshot,
+  JsonObject,
+  Link,
+  MindTurn,
+  PetView,
+  Question,
+} from "../contract.ts";
 import { lookedAround } from "./conclusions.ts";
 import type { Told } from "./conclusions.ts";
 import type { Ids } from "./ids.ts";
@@ -16,6 +27,7 @@ import { Mover } from "./mover.ts";
 import { Outbox } from "./outbox.ts";
 import { HomeProblem } from "./problems.ts";
 import type { Records } from "./records.ts";
+import { TURNS_MAX } from "./records.ts";
 import { isFollowed, RemoteLife } from "./remote_life.ts";
 import { hostTurns, localTurns } from "./turn_links.ts";
 import * as wire from "./wire.ts";
@@ -200,7 +212,8 @@ export class PetHome implements Home {
     const { entry } = this.#row;
     if (!isFollowed(this.#row) || entry === null) return kept;
     const save = this.#remote?.view()?.save ?? newestOf(this.#row)?.save ?? {};
-    return hostTurns(await wire.receipts(entry), save);
+    const there = await hostTurns(await wire.receipts(entry).catch(silence), save);
+    return [...there, ...kept].slice(0, TURNS_MAX);
   }
 
   retry(): void {
@@ -347,6 +360,12 @@ export class PetHome implements Home {
   #watched(): boolean {
     return this.#listeners.size > 0 && !this.#parts.hidden();
   }
+}
+
+/** What a silent host would have told; its refusal is told. */
+function silence(error: unknown): never[] {
+  if (error instanceof HomeProblem && error.lost) return [];
+  throw error;
 }
 
 /** The engine writes both into the save as a view has them. */

@@ -3,7 +3,8 @@
 
 import type { HomeProblemShape, JsonObject } from "../contract.ts";
 
-/** A refusal or a failure on the way to a pet's home. Unless `lost`, nothing has changed and a repeat changes nothing. */
+/** A refusal or a failure on the way to a pet's home. Unless `lost`, nothing has changed and a repeat changes nothing.
+ */
 export class HomeProblem extends Error implements HomeProblemShape {
   override name = "HomeProblem";
 
@@ -80,7 +81,10 @@ export class StaleExecution extends HomeProblem {
 export class CardRefused extends HomeProblem {
   override name = "CardRefused";
 
-  constructor(code: "card_format" | "card_word" | "card_checksum" | "card_version" | "card_host", fields: JsonObject = {}) {
+  constructor(
+    code: "card_format" | "card_word" | "card_checksum" | "card_version" | "card_host",
+    fields: JsonObject = {},
+  ) {
     super(code, fields);
   }
 }

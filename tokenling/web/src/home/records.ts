@@ -1,8 +1,8 @@
 /* IndexedDB `subtokenling`: the only module that reads or writes it. docs/page.md describes the layout.
 
-   Version 1 is the plain page's; version 2 adds two object stores and changes nothing that was there. Every change reads,
-   decides and writes inside one strict transaction, so two tabs cannot undo each other's work, a page killed at any point
-   leaves the row before or the row after, and an answered write is on the disk. */
+   Version 1 is the plain page's; version 2 adds two object stores and changes nothing that was there. Every change
+   reads, decides and writes inside one strict transaction, so two tabs cannot undo each other's work, a page killed at
+   any point leaves the row before or the row after, and an answered write is on the disk. */
 
 import type { Choice, OwnerReceipt, PageNotes, TurnKind } from "../contract.ts";
 import type { Ids } from "./ids.ts";
@@ -23,7 +23,8 @@ const BY_PET = "pet";
 
 /** Turn receipts kept per pet: as many as a host keeps. */
 export const TURNS_MAX = 50;
-/** A tab of the plain page lets go of the database at once; one that hangs is told of instead of waited for. A guess. */
+/** A tab of the plain page lets go of the database at once; one that hangs is told of instead of waited for. A guess.
+ */
 const BLOCKED_MS_MAX = 10_000;
 
 /** A turn that was lived in this page, for the mind view. */
@@ -99,7 +100,12 @@ export class Records {
     const record = remoteOf(remote);
     const ids = new Set([...Object.keys(record.pets), ...keptOf.keys()]);
     const rows = [...ids].map((localId) =>
-      rowOf(localId, { remote: record, stops: stopsOf(stops), kept: keptPetOf(keptOf.get(localId)), outbox: outboxOfPet(outboxOf.get(localId)) }),
+      rowOf(localId, {
+        remote: record,
+        stops: stopsOf(stops),
+        kept: keptPetOf(keptOf.get(localId)),
+        outbox: outboxOfPet(outboxOf.get(localId)),
+      }),
     );
     return rows.sort((a, b) => (a.kept?.addedMs ?? 0) - (b.kept?.addedMs ?? 0));
   }
@@ -109,8 +115,8 @@ export class Records {
     return rowOf(localId, await found((name) => transaction.objectStore(name), localId));
   }
 
-  /** Reads one pet's row, decides, writes what changed: all or nothing, on the disk when it resolves. What `decide` throws
-      is thrown, and nothing is written. `decide` must be synchronous and pure. */
+  /** Reads one pet's row, decides, writes what changed: all or nothing, on the disk when it resolves. What `decide`
+      throws is thrown, and nothing is written. `decide` must be synchronous and pure. */
   async change<T>(localId: string, decide: (row: Row) => Decided<T>): Promise<{ row: Row; value: T }> {
     return this.#write([RECORDS, KEPT, OUTBOX, TURNS], async (store) => {
       const before = await found(store, localId);
@@ -147,7 +153,8 @@ export class Records {
       const transaction = this.#database.transaction(names, "readwrite", { durability: "strict" });
       let outcome: { value: T } | null = null;
       let refusal: unknown = null;
-      transaction.oncomplete = () => (outcome ? resolve(outcome.value) : reject(refusal ?? new HomeProblem("records_failed")));
+      transaction.oncomplete = () =>
+        outcome ? resolve(outcome.value) : reject(refusal ?? new HomeProblem("records_failed"));
       transaction.onabort = () => reject(refusal ?? failureOf(transaction.error));
       work((name) => transaction.objectStore(name)).then(
         (value) => (outcome = { value }),
@@ -181,7 +188,8 @@ function rowOf(localId: string, { remote, stops, kept, outbox }: Found): Row {
 function put(store: Opener, before: Found, row: Row): void {
   const { localId } = row;
   const wasEntry = rowOf(localId, before).entry;
-  if (row.entry !== wasEntry) store(RECORDS).put({ ...before.remote, pets: withPet(before.remote.pets, localId, row.entry) }, REMOTE);
+  if (row.entry !== wasEntry)
+    store(RECORDS).put({ ...before.remote, pets: withPet(before.remote.pets, localId, row.entry) }, REMOTE);
   if (row.stops !== before.stops.stops) store(RECORDS).put({ ...before.stops, stops: row.stops }, STOPS);
   if (row.kept !== (before.kept ?? null)) putOrDelete(store(KEPT), localId, row.kept);
   if (row.outbox !== (before.outbox ?? null)) putOrDelete(store(OUTBOX), localId, row.outbox);
@@ -252,7 +260,9 @@ function abort(transaction: IDBTransaction): void {
 }
 
 function failureOf(error: DOMException | null): HomeProblem {
-  return new HomeProblem(error?.name === "QuotaExceededError" ? "storage_full" : "records_failed", { name: error?.name ?? "" });
+  return new HomeProblem(error?.name === "QuotaExceededError" ? "storage_full" : "records_failed", {
+    name: error?.name ?? "",
+  });
 }
 
 function opened(): Promise<IDBDatabase> {

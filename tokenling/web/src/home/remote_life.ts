@@ -13,7 +13,11 @@ import { Sync } from "./sync.ts";
 /** The copy here need not be newer than this while the host is well; a new epoch or status is kept at once. A guess. */
 const CHECKPOINT_EVERY_MS = 5000;
 
-const LINK_OF_STATUS: Partial<Record<PetView["status"], Link>> = { parked: "paused", prepared: "paused", quarantined: "stopped" };
+const LINK_OF_STATUS: Partial<Record<PetView["status"], Link>> = {
+  parked: "paused",
+  prepared: "paused",
+  quarantined: "stopped",
+};
 
 export interface RemoteParts {
   localId: string;
@@ -149,9 +153,17 @@ export class RemoteLife {
   /** A copy that cannot be stored is told: recovery would go on from an older one. */
   async #store(view: PetView, age: Age): Promise<void> {
     const { records, localId, now, onChange } = this.#parts;
-    const checkpoint: Checkpoint = { atMs: view.serverTime, epoch: view.epoch, revision: view.revision, save: view.save };
+    const checkpoint: Checkpoint = {
+      atMs: view.serverTime,
+      epoch: view.epoch,
+      revision: view.revision,
+      save: view.save,
+    };
     try {
-      const { row } = await records.change(localId, (before) => ({ row: snapshotTaken(before, checkpoint, age), value: null }));
+      const { row } = await records.change(localId, (before) => ({
+        row: snapshotTaken(before, checkpoint, age),
+        value: null,
+      }));
       this.#storing = null;
       this.#storedAtMs = now();
       this.#row = row;

@@ -25,7 +25,13 @@ export async function atHome(engine: Engine, save: JsonObject, brainId: string |
   const brain = brainId ?? hosting.brainId;
   if (hosting.mode === "local" && hosting.brainId === brain) return here;
   const clockMs = hosting.mode === "local" ? bodyClockMs : nowMs;
-  const step = await engine.call("rehome", { state, mode: "local", timeZone: hosting.timeZone, brainId: brain, nowMs: clockMs });
+  const step = await engine.call("rehome", {
+    state,
+    mode: "local",
+    timeZone: hosting.timeZone,
+    brainId: brain,
+    nowMs: clockMs,
+  });
   return living(engine, step.state);
 }
 
@@ -49,8 +55,8 @@ export function isRefusal(error: unknown, name?: string): error is EngineRefusal
   return typeof kind === "string" && typeof code === "string" && (name === undefined || kind === name);
 }
 
-/** A typed refusal as the room's own error, and an engine that is not there; anything else is a fault of the pet's rules
-    and stays what it is. */
+/** A typed refusal as the room's own error, and an engine that is not there; anything else is a fault of the pet's
+    rules and stays what it is. */
 export function refusedAs(error: unknown): unknown {
   if (error instanceof Error && error.name === "EngineUnavailable") return new HomeProblem("no_engine");
   return isRefusal(error) ? new HomeProblem(error.code, { path: error.path, error: error.error }) : error;

@@ -1,5 +1,5 @@
-/* Stops that wait for their hosts, each with its own host and key: tried at once, every 30 s, after a reload and when the
-   network is back, until they are delivered or the owner has decided. */
+/* Stops that wait for their hosts, each with its own host and key: tried at once, every 30 s, after a reload and when
+   the network is back, until they are delivered or the owner has decided. */
 
 import type { PendingStop } from "../contract.ts";
 import type { Told } from "./conclusions.ts";
@@ -50,7 +50,8 @@ export class StopKeeper {
     const before = this.#stops;
     this.#stops = stops;
     this.#pets = new Set(pets);
-    for (const stopId of this.#asks.keys()) if (!stops.some((stop) => stop.stopId === stopId)) this.#asks.delete(stopId);
+    for (const stopId of this.#asks.keys())
+      if (!stops.some((stop) => stop.stopId === stopId)) this.#asks.delete(stopId);
     const fresh = stops.some((stop) => !before.some((old) => old.stopId === stop.stopId));
     if (fresh && this.#timer !== undefined) this.retry();
   }

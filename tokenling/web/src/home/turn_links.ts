@@ -21,7 +21,9 @@ export async function hostTurns(receipts: OwnerReceipt[], save: JsonObject): Pro
   });
 }
 
-async function turnsBySeed(save: JsonObject): Promise<Map<number, { id: string; kind: TurnKind | null; atMs: number }>> {
+async function turnsBySeed(
+  save: JsonObject,
+): Promise<Map<number, { id: string; kind: TurnKind | null; atMs: number }>> {
   const lines = [...objectsIn(save.chat), ...objectsIn(save.diary)];
   const found = new Map<number, { id: string; kind: TurnKind | null; atMs: number }>();
   if (!globalThis.crypto?.subtle || typeof save.petSeed !== "string") return found;

@@ -1,7 +1,7 @@
 /* HTTP to a pet host. Every definite answer becomes an `Answer`, silence a `HostSilent`; nothing here decides anything.
 
-   No response, a broken body, 408, 429 and 5xx are silence: the operation may or may not have happened, and repeating it
-   under the SAME operation id is safe. Keys travel in the `Authorization` header alone. */
+   No response, a broken body, 408, 429 and 5xx are silence: the operation may or may not have happened, and repeating
+   it under the SAME operation id is safe. Keys travel in the `Authorization` header alone. */
 
 import type { HostFacts, JsonObject, OwnerReceipt, PetView } from "../contract.ts";
 import type { Answer, MoveRequest } from "./conclusions.ts";
@@ -39,8 +39,8 @@ export function isPrivate({ protocol, hostname }: { protocol: string; hostname: 
   return protocol === "https:" || (protocol === "http:" && loopback);
 }
 
-/** The origin that an owner typed, as it is stored. Throws `host_address` for anything else, `plain_http` for an address to
-    which a key must not travel. */
+/** The origin that an owner typed, as it is stored. Throws `host_address` for anything else, `plain_http` for an
+    address to which a key must not travel. */
 export function originOf(text: string): string {
   const address = /^[a-z]+:\/\//i.test(text.trim()) ? text.trim() : `https://${text.trim()}`;
   const url = URL.canParse(address) ? new URL(address) : null;
@@ -61,25 +61,32 @@ export async function health(origin: string): Promise<HostFacts> {
 }
 
 /** Sends what a stored intent stands for. */
-export async function moved(at: Connection, deviceId: string, request: MoveRequest, enrolCode?: string): Promise<Answer> {
+export async function moved(
+  at: Connection,
+  deviceId: string,
+  request: MoveRequest,
+  enrolCode?: string,
+): Promise<Answer> {
   const pet = petUrl(at);
   switch (request.kind) {
     case "prepare": {
       const body = { id: at.id, save: request.save, ...(enrolCode ? { enrolCode } : {}) };
-      return answerOf(await arrived(`${at.host}/api/pets`, { method: "POST", key: at.key, body }));
+      return recordOf(await arrived(`${at.host}/api/pets`, { method: "POST", key: at.key, body }));
     }
     case "transfer": {
-      return answerOf(await arrived(`${pet}/transfer`, { method: "POST", key: at.key, body: transferBody(request, deviceId) }));
+      return recordOf(
+        await arrived(`${pet}/transfer`, { method: "POST", key: at.key, body: transferBody(request, deviceId) }),
+      );
     }
     case "key": {
       const { operationId, epoch } = request;
       const body = { operationId, epoch, newKeyHash: await keyHash(request.newKey) };
-      return answerOf(await arrived(`${pet}/key`, { method: "POST", key: at.key, body }));
+      return recordOf(await arrived(`${pet}/key`, { method: "POST", key: at.key, body }));
     }
     case "delete":
       return answerOf(await arrived(pet, { method: "DELETE", key: request.key }));
     case "view":
-      return answerOf(await arrived(pet, { key: request.key }));
+      return recordOf(await arrived(pet, { key: request.key }));
   }
 }
 
@@ -99,13 +106,18 @@ export async function stop(at: Stop, deviceId: string): Promise<Answer> {
 /** A wish, as it was first sent. Resolves when it has happened, throws the host's refusal. */
 export async function wish(at: Connection, { epoch, operationId, command }: Wish): Promise<Answer> {
   const body: JsonObject = { epoch, operationId, command };
-  return succeeded(answerOf(await arrived(`${petUrl(at)}/commands`, { method: "POST", key: at.key, body })));
+  return succeeded(recordOf(await arrived(`${petUrl(at)}/commands`, { method: "POST", key: at.key, body })));
 }
 
-/** The host's view and its tag, or null when nothing changed since `etag`. With `wait` the answer is held until it does. */
+/** The host's view and its tag, or null when nothing changed since `etag`. With `wait` the answer is held until it
+    does. */
 export async function view(
   at: Connection,
-  { etag = null, wait = false, signal = null }: { etag?: string | null; wait?: boolean; signal?: AbortSignal | null } = {},
+  {
+    etag = null,
+    wait = false,
+    signal = null,
+  }: { etag?: string | null; wait?: boolean; signal?: AbortSignal | null } = {},
 ): Promise<{ view: PetView; etag: string | null } | null> {
   const query = wait ? `?wait=${LONG_POLL_SECONDS}` : "";
   const limitMs = wait ? LONG_POLL_ANSWER_MS_MAX : ANSWER_MS_MAX;
@@ -121,7 +133,9 @@ export async function receipts(at: Connection): Promise<OwnerReceipt[]> {
   const answer = await arrived(`${petUrl(at)}/receipts`, { key: at.key });
   succeeded(answerOf(answer));
   const list = answer.value?.receipts;
-  return Array.isArray(list) ? list.filter((one): one is JsonObject => typeof one === "object" && one !== null && !Array.isArray(one)) : [];
+  return Array.isArray(list)
+    ? list.filter((one): one is JsonObject => typeof one === "object" && one !== null && !Array.isArray(one))
+    : [];
 }
 
 /** The answer, or its refusal thrown. */
@@ -138,6 +152,13 @@ function isView(value: JsonObject | null): boolean {
   const { save, epoch, revision, status, serverTime } = value ?? {};
   const numbers = [epoch, revision, serverTime].every((one) => typeof one === "number");
   return numbers && typeof status === "string" && typeof save === "object" && save !== null;
+}
+
+/** An answer that says where the pet stands. One that does not is not from a host, whatever else answered. */
+function recordOf(came: Arrived): Answer {
+  const answer = answerOf(came);
+  if (answer.status < 400 && (answer.epoch < 1 || answer.revision < 1)) throw new HostSilent("unexpected_answer");
+  return answer;
 }
 
 function answerOf({ status, value }: Arrived): Answer {
@@ -160,13 +181,15 @@ function answerOf({ status, value }: Arrived): Answer {
 async function arrived(url: string, sent: Sent, { also = [] }: { also?: number[] } = {}): Promise<Arrived> {
   const { response, text } = await fetched(url, sent);
   const { status } = response;
+  const expected = also.includes(status);
   const silent = status === 408 || status === 429 || status >= 500;
   const value = jsonIn(text);
-  if (silent && !also.includes(status)) throw new HostSilent(codeIn(value) ?? "unreachable", retryAfterMs(response));
+  if (silent && !expected) throw new HostSilent(codeIn(value) ?? "unreachable", retryAfterMs(response));
   const bare = status === 304 || status === 204;
   // an answer that breaks off half-way, or comes from something else on the way, is as lost as one that never came
   if (!bare && value === undefined) throw new HostSilent("unreachable");
-  if (status >= 400 && codeIn(value) === null) throw new HostSilent("unexpected_answer");
+  if (status >= 400 && !expected && !(isProblem(response) && codeIn(value) !== null))
+    throw new HostSilent("unexpected_answer");
   return { status, etag: response.headers.get("ETag"), value: value ?? null };
 }
 
@@ -176,7 +199,13 @@ async function fetched(url: string, { method = "GET", key, etag, body, signal, l
   if (key !== undefined) headers["Authorization"] = `Bearer ${key}`;
   if (etag) headers["If-None-Match"] = etag;
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const options: RequestInit = { method, headers, signal: signal ? AbortSignal.any([signal, limit]) : limit, cache: "no-store", credentials: "omit" };
+  const options: RequestInit = {
+    method,
+    headers,
+    signal: signal ? AbortSignal.any([signal, limit]) : limit,
+    cache: "no-store",
+    credentials: "omit",
+  };
   if (body !== undefined) options.body = JSON.stringify(body);
   try {
     const response = await fetch(url, options);
@@ -190,8 +219,14 @@ async function fetched(url: string, { method = "GET", key, etag, body, signal, l
 }
 
 function heard(answer: Arrived): Arrived {
-  if (answer.status >= 400 && answer.status !== 503) throw new HostRefusal(codeIn(answer.value ?? undefined) ?? "unexpected_answer", answer.status);
+  if (answer.status >= 400 && answer.status !== 503)
+    throw new HostRefusal(codeIn(answer.value ?? undefined) ?? "unexpected_answer", answer.status);
   return answer;
+}
+
+/** A refusal of a pet host, not of something else on the way: its word may end a move. */
+function isProblem(response: Response): boolean {
+  return (response.headers.get("Content-Type") ?? "").startsWith("application/problem+json");
 }
 
 function retryAfterMs(response: Response): number | null {

@@ -44,7 +44,13 @@ describe("the list of words", () => {
   });
 });
 
-describe.each(["https://alder.example", "https://alder.example:8443", "http://127.0.0.1:8460", "http://localhost:1", `https://${"a".repeat(60)}.example`])("a card for %s", (host) => {
+describe.each([
+  "https://alder.example",
+  "https://alder.example:8443",
+  "http://127.0.0.1:8460",
+  "http://localhost:1",
+  `https://${"a".repeat(60)}.example`,
+])("a card for %s", (host) => {
   test("is read again from its text and from its words", async () => {
     const made = await written({ ...card, host });
     expect(made.text).toMatch(/^tokenling-card 1 [A-Za-z0-9_-]+$/);
@@ -81,7 +87,9 @@ test("one wrong word, or two that changed places, are noticed", async () => {
 /** The bytes of a card with a right checksum over whatever stands before it. */
 async function sealed(payload: number[]): Promise<string> {
   const head = new TextEncoder().encode("tokenling-card 1\n");
-  const digest = createHash("sha256").update(Uint8Array.from([...head, ...payload])).digest();
+  const digest = createHash("sha256")
+    .update(Uint8Array.from([...head, ...payload]))
+    .digest();
   return `tokenling-card 1 ${base64url(Uint8Array.from([...payload, ...digest.subarray(0, 4)]))}`;
 }
 const nameOf = (name: string) => [name.length, ...new TextEncoder().encode(name)];

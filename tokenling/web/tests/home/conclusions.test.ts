@@ -1,9 +1,31 @@
 import { describe, expect, test } from "vitest";
 
 import type { Answer, Conclusion, MoveRequest } from "../../src/home/conclusions.ts";
-import { ageOf, conclude, lookedAround, questionResolved, requestOf, snapshotTaken, stopAnswered, stopResolved } from "../../src/home/conclusions.ts";
+import {
+  ageOf,
+  conclude,
+  lookedAround,
+  questionResolved,
+  requestOf,
+  snapshotTaken,
+  stopAnswered,
+  stopResolved,
+} from "../../src/home/conclusions.ts";
 import { mayRun, modeOf, newestOf, type Row } from "../../src/home/layout.ts";
-import { answer, countingIds, entry, intent, KEY, localRow, NOW_MS, OTHER_HOST, PET_ID, row, saveOf, stop } from "./fixtures.ts";
+import {
+  answer,
+  countingIds,
+  entry,
+  intent,
+  KEY,
+  localRow,
+  NOW_MS,
+  OTHER_HOST,
+  PET_ID,
+  row,
+  saveOf,
+  stop,
+} from "./fixtures.ts";
 
 const means = () => ({ ids: countingIds(), nowMs: NOW_MS });
 
@@ -48,12 +70,15 @@ describe("a preparation", () => {
     expect(mayRun(after)).toBe(true);
   });
 
-  test.each(["brain_mismatch", "host_full", "enrol_required", "enrol_wrong", "invalid_save"])("refused with %s leaves the pet living here", (code) => {
-    const { row: after, then } = concluded(preparing(), answer(409, { code }));
-    expect(then).toMatchObject({ kind: "problem", code });
-    expect(after.entry!.intent).toEqual(intent("prepare"));
-    expect(mayRun(after)).toBe(true);
-  });
+  test.each(["brain_mismatch", "host_full", "enrol_required", "enrol_wrong", "invalid_save"])(
+    "refused with %s leaves the pet living here",
+    (code) => {
+      const { row: after, then } = concluded(preparing(), answer(409, { code }));
+      expect(then).toMatchObject({ kind: "problem", code });
+      expect(after.entry!.intent).toEqual(intent("prepare"));
+      expect(mayRun(after)).toBe(true);
+    },
+  );
 });
 
 describe("an activation", () => {
@@ -70,7 +95,10 @@ describe("an activation", () => {
     const { row: after, then } = concluded(activating(), answer(404, { code: "not_found" }));
     expect(then).toEqual({ kind: "ask", request: { kind: "prepare", save: saveOf("newest") } });
     expect(after.entry!.intent).toEqual(intent("activate"));
-    const again = concluded(after, answer(201, { epoch: 3, petStatus: "prepared" }), { kind: "prepare", save: saveOf("newest") });
+    const again = concluded(after, answer(201, { epoch: 3, petStatus: "prepared" }), {
+      kind: "prepare",
+      save: saveOf("newest"),
+    });
     expect(again.then).toEqual({ kind: "next" });
     expect(requestOf(again.row)).toMatchObject({ kind: "transfer", to: "remote", operationId: "op-activate" });
   });
@@ -81,11 +109,31 @@ describe("an activation", () => {
   });
 
   test.each([
-    ["already_active", answer(409, { code: "already_active", epoch: 5, petStatus: "active" }), { kind: "question", question: told }],
-    ["stale and active", answer(409, { code: "stale_epoch", epoch: 5, petStatus: "active" }), { kind: "question", question: told }],
-    ["another device's", answer(409, { code: "other_device", petStatus: "parked" }), { kind: "question", question: { kind: "two_places", toldEpoch: 3, otherDevice: true } }],
-    ["behind", answer(409, { code: "stale_epoch", epoch: 2, petStatus: "prepared" }), { kind: "question", question: { kind: "lost", toldEpoch: 0, otherDevice: false } }],
-    ["ahead, parked", answer(409, { code: "stale_epoch", epoch: 5, petStatus: "parked" }), { kind: "ask", request: { kind: "view", key: KEY } }],
+    [
+      "already_active",
+      answer(409, { code: "already_active", epoch: 5, petStatus: "active" }),
+      { kind: "question", question: told },
+    ],
+    [
+      "stale and active",
+      answer(409, { code: "stale_epoch", epoch: 5, petStatus: "active" }),
+      { kind: "question", question: told },
+    ],
+    [
+      "another device's",
+      answer(409, { code: "other_device", petStatus: "parked" }),
+      { kind: "question", question: { kind: "two_places", toldEpoch: 3, otherDevice: true } },
+    ],
+    [
+      "behind",
+      answer(409, { code: "stale_epoch", epoch: 2, petStatus: "prepared" }),
+      { kind: "question", question: { kind: "lost", toldEpoch: 0, otherDevice: false } },
+    ],
+    [
+      "ahead, parked",
+      answer(409, { code: "stale_epoch", epoch: 5, petStatus: "parked" }),
+      { kind: "ask", request: { kind: "view", key: KEY } },
+    ],
     ["quarantined", answer(409, { code: "quarantined" }), { kind: "problem", code: "quarantined", fields: {} }],
     ["full", answer(409, { code: "epoch_full" }), { kind: "problem", code: "epoch_full", fields: {} }],
   ])("refused because it is %s is never given up by itself", (_, given, then) => {
@@ -96,7 +144,10 @@ describe("an activation", () => {
   });
 
   test("looked into finds the pet gone on under another epoch", () => {
-    const { then } = concluded(activating(), answer(200, { epoch: 5, petStatus: "parked" }), { kind: "view", key: KEY });
+    const { then } = concluded(activating(), answer(200, { epoch: 5, petStatus: "parked" }), {
+      kind: "view",
+      key: KEY,
+    });
     expect(then).toEqual({ kind: "question", question: told });
   });
 });
@@ -163,13 +214,19 @@ describe("a changed key", () => {
     const { row: after, then } = concluded(rekeying(), answer(404, { code: "not_found" }));
     expect(then).toEqual({ kind: "ask", request: { kind: "view", key: "new" } });
     expect(after.entry!.key).toBe(KEY);
-    expect(concluded(after, answer(200), { kind: "view", key: "new" }).row.entry).toMatchObject({ key: "new", intent: null });
+    expect(concluded(after, answer(200), { kind: "view", key: "new" }).row.entry).toMatchObject({
+      key: "new",
+      intent: null,
+    });
     const neither = concluded(after, answer(404), { kind: "view", key: "new" });
     expect([neither.row.entry!.key, neither.row.entry!.intent, neither.then.kind]).toEqual([KEY, null, "gone"]);
   });
 
   test("refused leaves the old one", () => {
-    expect(concluded(rekeying(), answer(409, { code: "stale_epoch" })).row.entry).toMatchObject({ key: KEY, intent: null });
+    expect(concluded(rekeying(), answer(409, { code: "stale_epoch" })).row.entry).toMatchObject({
+      key: KEY,
+      intent: null,
+    });
   });
 });
 
@@ -274,13 +331,23 @@ describe("a stop", () => {
   });
 
   test("refused because the pet lives there asks its owner and stays", () => {
-    const { row: after, then } = stopAnswered(recovered(), stop(), answer(409, { code: "stale_epoch", epoch: 5, petStatus: "active" }), means());
+    const { row: after, then } = stopAnswered(
+      recovered(),
+      stop(),
+      answer(409, { code: "stale_epoch", epoch: 5, petStatus: "active" }),
+      means(),
+    );
     expect(then).toEqual({ kind: "asks", told });
     expect(after).toEqual(recovered());
   });
 
   test("refused under another epoch is repeated with the epoch that was told", () => {
-    const { row: after, then } = stopAnswered(recovered(), stop(), answer(409, { code: "stale_epoch", epoch: 5, petStatus: "parked" }), means());
+    const { row: after, then } = stopAnswered(
+      recovered(),
+      stop(),
+      answer(409, { code: "stale_epoch", epoch: 5, petStatus: "parked" }),
+      means(),
+    );
     expect(then.kind).toBe("again");
     expect(after.stops).toMatchObject([{ stopId: "stop", epoch: 5 }]);
     expect(after.stops[0]!.operationId).not.toBe("op-stop");
@@ -288,14 +355,24 @@ describe("a stop", () => {
 
   test("of a pet that was deleted here and lives there is dropped", () => {
     const left = { ...recovered(), kept: null, entry: null };
-    const { row: after, then } = stopAnswered(left, stop(), answer(409, { code: "stale_epoch", epoch: 5, petStatus: "active" }), means());
+    const { row: after, then } = stopAnswered(
+      left,
+      stop(),
+      answer(409, { code: "stale_epoch", epoch: 5, petStatus: "active" }),
+      means(),
+    );
     expect([then.kind, after.stops]).toEqual(["delivered", []]);
   });
 
   test("during a key change is tried with the other key before the pet counts as gone", () => {
     const before = { ...localRow(), stops: [stop({ otherKey: "new" })] };
     const { row: after, then } = stopAnswered(before, before.stops[0]!, answer(404), means());
-    expect([then.kind, after.stops[0]!.key, after.stops[0]!.otherKey, after.entry!.key]).toEqual(["again", "new", undefined, "new"]);
+    expect([then.kind, after.stops[0]!.key, after.stops[0]!.otherKey, after.entry!.key]).toEqual([
+      "again",
+      "new",
+      undefined,
+      "new",
+    ]);
     expect(after.entry!.id).toBe(PET_ID);
   });
 
@@ -303,7 +380,12 @@ describe("a stop", () => {
     const elsewhere = { ...row({ entry: entry({ host: OTHER_HOST, id: "other" }) }), stops: [stop()] };
     const { row: after } = stopAnswered(elsewhere, stop(), answer(200, { epoch: 4, save: saveOf("host's") }), means());
     expect([after.entry, after.stops]).toEqual([elsewhere.entry, []]);
-    const lives = stopAnswered(elsewhere, stop(), answer(409, { code: "stale_epoch", epoch: 5, petStatus: "active" }), means());
+    const lives = stopAnswered(
+      elsewhere,
+      stop(),
+      answer(409, { code: "stale_epoch", epoch: 5, petStatus: "active" }),
+      means(),
+    );
     expect(lives.then.kind).toBe("asks");
   });
 
@@ -335,12 +417,22 @@ describe("a question answered", () => {
   });
 
   test("for here, against another device's copy, makes this one another pet", () => {
-    const after = questionResolved(localRow({ intent: intent("activate") }), { ...told, otherDevice: true }, "here", means());
+    const after = questionResolved(
+      localRow({ intent: intent("activate") }),
+      { ...told, otherDevice: true },
+      "here",
+      means(),
+    );
     expect([after.entry!.id, after.stops, mayRun(after)]).toEqual(["", [], true]);
   });
 
   test("as another, after the host forgot it, makes the copy a pet of its own", () => {
-    const after = questionResolved(localRow({ intent: intent("activate") }), { kind: "lost", toldEpoch: 0, otherDevice: false }, "another", means());
+    const after = questionResolved(
+      localRow({ intent: intent("activate") }),
+      { kind: "lost", toldEpoch: 0, otherDevice: false },
+      "another",
+      means(),
+    );
     expect([after.entry!.id, after.entry!.former![0]!.key, mayRun(after)]).toEqual(["", KEY, true]);
   });
 });

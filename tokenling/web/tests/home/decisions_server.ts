@@ -1,5 +1,5 @@
-/* The page's decisions as a process: one JSON line in, one out, nothing kept between. `tests/simulation/sim_app.py` puts
-   them into the simulated world in place of the model, so that what was simulated is what the page does. */
+/* The page's decisions as a process: one JSON line in, one out, nothing kept between. `tests/simulation/sim_app.py`
+   puts them into the simulated world in place of the model, so that what was simulated is what the page does. */
 
 import readline from "node:readline";
 
@@ -24,9 +24,13 @@ type Outcome = { row: Row; then?: unknown };
 type Act = (row: Row, given: any, means: conclusions.Means) => Outcome;
 
 const acts: Record<string, Act> = {
-  adopt: (row, { save }) => ({ row: { ...row, kept: { v: 1, checkpoints: [{ atMs: 0, epoch: 0, revision: 1, save }] }, entry: null } }),
+  adopt: (row, { save }) => ({
+    row: { ...row, kept: { v: 1, checkpoints: [{ atMs: 0, epoch: 0, revision: 1, save }] }, entry: null },
+  }),
   live: (row, { save }) => ({ row: committed(row, { read: newestOf(row)!.revision, save, nowMs: 0 }) }),
-  move_out: (row, _, { ids }) => ({ row: row.entry?.intent?.step === "prepare" ? row : intents.moveOut(row, HOST, ids) }),
+  move_out: (row, _, { ids }) => ({
+    row: row.entry?.intent?.step === "prepare" ? row : intents.moveOut(row, HOST, ids),
+  }),
   come_home: (row, _, { ids }) => ({ row: intents.comeHome(row, ids) }),
   resume: (row, { takeover }, { ids }) => ({ row: intents.resumeThere(row, takeover, ids) }),
   change_key: (row, _, { ids }) => ({ row: intents.changeKey(row, ids) }),
@@ -43,7 +47,9 @@ const acts: Record<string, Act> = {
   },
   look: (row, { answer }) => ({ row, then: conclusions.lookedAround(row, answer) }),
   stop_answered: (row, { stop, answer }, means) => conclusions.stopAnswered(row, stop, answer, means),
-  stop_resolved: (row, { stop, told, keep }, means) => ({ row: conclusions.stopResolved(row, stop, keep, told, means) }),
+  stop_resolved: (row, { stop, told, keep }, means) => ({
+    row: conclusions.stopResolved(row, stop, keep, told, means),
+  }),
   resolved: (row, { told, keep }, means) => ({ row: conclusions.questionResolved(row, told, keep, means) }),
 };
 
@@ -64,7 +70,12 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
   let answer: object;
   try {
     const { row: after, then = null } = acts[act]!(row, given, { ids: idsOf(name, counted), nowMs: 0 });
-    const seen = { mode: modeOf(after), running: mayRun(after), living: wasLiving(after), request: conclusions.requestOf(after) };
+    const seen = {
+      mode: modeOf(after),
+      running: mayRun(after),
+      living: wasLiving(after),
+      request: conclusions.requestOf(after),
+    };
     answer = { row: after, then, seen, count: counted.now };
   } catch (error) {
     answer = { refused: (error as { code?: string }).code ?? String(error) };

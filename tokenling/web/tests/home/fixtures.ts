@@ -44,9 +44,28 @@ export function localRow(change: Partial<Entry> = {}): Row {
 }
 
 export function stop(change: Partial<Stop> = {}): Stop {
-  return { ...connection(), stopId: "stop", localId: "pip", kind: "park", operationId: "op-stop", name: "Pip", sinceMs: NOW_MS, ...change };
+  return {
+    ...connection(),
+    stopId: "stop",
+    localId: "pip",
+    kind: "park",
+    operationId: "op-stop",
+    name: "Pip",
+    sinceMs: NOW_MS,
+    ...change,
+  };
 }
 
 export function answer(status: number, change: Partial<Answer> = {}): Answer {
-  return { status, code: "", epoch: 0, revision: 0, petStatus: "", save: null, serverTime: null, fields: {}, ...change };
+  return {
+    status,
+    code: "",
+    epoch: 0,
+    revision: 0,
+    petStatus: "",
+    save: null,
+    serverTime: null,
+    fields: {},
+    ...change,
+  };
 }

@@ -1,7 +1,15 @@
 /* The household on an empty page, for tests in a real browser (tests/browser/test_home_*.py): real IndexedDB, locks,
    channels and fetch, a real host. `callEngine` is the engine itself, in the test's process; the brain is a script. */
 
-import type { Brain, Engine, EngineCalls, Generated, HomeSnapshot, Household, HouseholdSnapshot } from "../../src/contract.ts";
+import type {
+  Brain,
+  Engine,
+  EngineCalls,
+  Generated,
+  HomeSnapshot,
+  Household,
+  HouseholdSnapshot,
+} from "../../src/contract.ts";
 import { openHousehold } from "../../src/home/household.ts";
 
 declare global {
@@ -26,7 +34,11 @@ const brain = {
   generate: async (request, options) => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     options?.signal?.throwIfAborted();
-    return { reply: { text: request.mode === "diary" ? "a day at home." : "the page heard you.", stop: "eos" }, receipt: { seed: request.seed }, choices: [] } satisfies Generated;
+    return {
+      reply: { text: request.mode === "diary" ? "a day at home." : "the page heard you.", stop: "eos" },
+      receipt: { seed: request.seed },
+      choices: [],
+    } satisfies Generated;
   },
 } as Pick<Brain, "generate"> as Brain;
 
@@ -35,13 +47,20 @@ const seen = new Map<string, HomeSnapshot[]>();
 
 const tests = {
   async open(brainId = "scripted-1"): Promise<HouseholdSnapshot> {
-    house = await openHousehold({ engine: async () => engine, brain: async () => brain, site: { brain: { id: brainId }, defaultHost: null } });
+    house = await openHousehold({
+      engine: async () => engine,
+      brain: async () => brain,
+      site: { brain: { id: brainId }, defaultHost: null },
+    });
     return house.snapshot();
   },
   household: (): HouseholdSnapshot => house.snapshot(),
   pet: (localId: string): HomeSnapshot => house.home(localId).snapshot(),
   /** Calls a method of the household; what it rejects with comes back as a value. */
-  async ask(name: keyof Household, ...args: unknown[]): Promise<{ ok?: unknown; refused?: { code: string; fields: unknown; lost: boolean } }> {
+  async ask(
+    name: keyof Household,
+    ...args: unknown[]
+  ): Promise<{ ok?: unknown; refused?: { code: string; fields: unknown; lost: boolean } }> {
     try {
       return { ok: await (house[name] as (...args: unknown[]) => unknown).call(house, ...args) };
     } catch (error) {

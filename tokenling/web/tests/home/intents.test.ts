@@ -3,7 +3,20 @@ import { describe, expect, test } from "vitest";
 import * as intents from "../../src/home/intents.ts";
 import { committed, mayRun, modeOf, newestOf, understood, withNewest } from "../../src/home/layout.ts";
 import { HomeProblem, RecordsTooNew, StaleExecution } from "../../src/home/problems.ts";
-import { countingIds, entry, HOST, intent, KEY, localRow, NOW_MS, OTHER_HOST, PET_ID, row, saveOf, stop } from "./fixtures.ts";
+import {
+  countingIds,
+  entry,
+  HOST,
+  intent,
+  KEY,
+  localRow,
+  NOW_MS,
+  OTHER_HOST,
+  PET_ID,
+  row,
+  saveOf,
+  stop,
+} from "./fixtures.ts";
 
 const ids = countingIds();
 const codeOf = (act: () => unknown): string => {
@@ -19,12 +32,23 @@ const never = row({ entry: null });
 describe("a pet that moves out", () => {
   test("for the first time gets an id and a key, and lives on here meanwhile", () => {
     const after = intents.moveOut(never, HOST, ids);
-    expect(after.entry).toMatchObject({ host: HOST, epoch: 1, mode: "local", living: false, intent: { step: "prepare", to: "remote" } });
+    expect(after.entry).toMatchObject({
+      host: HOST,
+      epoch: 1,
+      mode: "local",
+      living: false,
+      intent: { step: "prepare", to: "remote" },
+    });
     expect(mayRun(after)).toBe(true);
   });
 
   test("to the host it came from keeps id, key and epoch", () => {
-    expect(intents.moveOut(localRow(), HOST, ids).entry).toMatchObject({ id: PET_ID, key: KEY, epoch: 3, intent: { epoch: 3 } });
+    expect(intents.moveOut(localRow(), HOST, ids).entry).toMatchObject({
+      id: PET_ID,
+      key: KEY,
+      epoch: 3,
+      intent: { epoch: 3 },
+    });
   });
 
   test("to another host keeps the old connection, and finds it again on the way back", () => {
@@ -48,11 +72,19 @@ describe("a pet that moves out", () => {
   });
 });
 
-test.each(["prepare", "activate", "park", "resume", "key", "delete"] as const)("nothing else begins while a %s is under way", (step) => {
-  const busy = row({ entry: entry({ intent: intent(step) }) });
-  for (const act of [() => intents.moveOut(busy, HOST, ids), () => intents.comeHome(busy, ids), () => intents.resumeThere(busy, false, ids), () => intents.changeKey(busy, ids)])
-    expect(codeOf(act)).toBe("busy");
-});
+test.each(["prepare", "activate", "park", "resume", "key", "delete"] as const)(
+  "nothing else begins while a %s is under way",
+  (step) => {
+    const busy = row({ entry: entry({ intent: intent(step) }) });
+    for (const act of [
+      () => intents.moveOut(busy, HOST, ids),
+      () => intents.comeHome(busy, ids),
+      () => intents.resumeThere(busy, false, ids),
+      () => intents.changeKey(busy, ids),
+    ])
+      expect(codeOf(act)).toBe("busy");
+  },
+);
 
 describe("the executor of this page", () => {
   test.each([
@@ -73,7 +105,9 @@ describe("the executor of this page", () => {
     expect(newestOf(after)).toEqual({ atMs: NOW_MS + 1, epoch: 3, revision: 8, save: saveOf("later") });
     expect(after.entry!.checkpointRevision).toBe(8);
     expect(() => committed(after, { read: 7, save: saveOf("late"), nowMs: NOW_MS })).toThrow(StaleExecution);
-    expect(() => committed(localRow({ intent: intent("activate") }), { read: 7, save: saveOf("late"), nowMs: NOW_MS })).toThrow(StaleExecution);
+    expect(() =>
+      committed(localRow({ intent: intent("activate") }), { read: 7, save: saveOf("late"), nowMs: NOW_MS }),
+    ).toThrow(StaleExecution);
     expect(() => committed(row(), { read: 7, save: saveOf("late"), nowMs: NOW_MS })).toThrow(StaleExecution);
   });
 });
@@ -124,7 +158,8 @@ describe("a recovery", () => {
 
 describe("giving a move up", () => {
   test.each(["prepare", "park", "resume"] as const)("is safe during a %s", (step) => {
-    const before = step === "prepare" ? localRow({ intent: intent(step) }) : row({ entry: entry({ intent: intent(step) }) });
+    const before =
+      step === "prepare" ? localRow({ intent: intent(step) }) : row({ entry: entry({ intent: intent(step) }) });
     expect(intents.abandon(before).entry!.intent).toBeNull();
     expect(modeOf(intents.abandon(before))).toBe(modeOf(before));
   });
@@ -149,14 +184,23 @@ describe("a deletion", () => {
   test("of a copy that goes on as another pet deletes what is parked elsewhere", () => {
     const past = [{ host: OTHER_HOST, id: "other", key: "k", epoch: 2 }];
     const another = intents.asAnother(localRow({ past }));
-    expect(intents.deleteEverywhere(another, ids).entry).toMatchObject({ host: OTHER_HOST, id: "other", intent: { step: "delete" } });
+    expect(intents.deleteEverywhere(another, ids).entry).toMatchObject({
+      host: OTHER_HOST,
+      id: "other",
+      intent: { step: "delete" },
+    });
   });
 });
 
 test("three checkpoints reach back an hour and more, however often one is written", () => {
   let kept = row();
   for (let minute = 1; minute <= 180; minute += 1)
-    kept = withNewest(kept, { atMs: NOW_MS + minute * 60_000, epoch: 3, revision: 7 + minute, save: saveOf(String(minute)) });
+    kept = withNewest(kept, {
+      atMs: NOW_MS + minute * 60_000,
+      epoch: 3,
+      revision: 7 + minute,
+      save: saveOf(String(minute)),
+    });
   const [newest, , oldest] = kept.kept!.checkpoints;
   expect(newest!.save.mark).toBe("180");
   expect(kept.kept!.checkpoints).toHaveLength(3);

@@ -16,8 +16,8 @@ import { Records } from "../../src/home/records.ts";
 import { countingIds, entry, HOST, NOW_MS } from "./fixtures.ts";
 import { nativeEngine } from "./native_engine.ts";
 
-/* The real engine in a Python process, real records in an IndexedDB of memory, a scripted brain, a clock that stands still
-   until a test moves it. */
+/* The real engine in a Python process, real records in an IndexedDB of memory, a scripted brain, a clock that stands
+   still until a test moves it. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -52,7 +52,9 @@ interface Script {
 type Words = string | Error | (() => Promise<string>);
 
 /** Says what it is told to say; the seed's last digits otherwise, so that each turn has words of its own. */
-function scripted(words: (request: GenerationRequest, count: number) => Words = ({ seed }) => `word ${seed % 1000}.`): Script {
+function scripted(
+  words: (request: GenerationRequest, count: number) => Words = ({ seed }) => `word ${seed % 1000}.`,
+): Script {
   const script: Script = { brain: null as unknown as Brain, requests: [], signals: [] };
   const generate: Brain["generate"] = async (request, options) => {
     script.requests.push(request);
@@ -69,9 +71,17 @@ function scripted(words: (request: GenerationRequest, count: number) => Words = 
 }
 
 async function adopted(localId = "pip", change: (row: Row) => Row = (row) => row): Promise<Row> {
-  const save = await files.newborn(engine, { name: "Pip", petSeed: "seed", timeZone: "UTC", brainId: "sprout-1", nowMs });
+  const save = await files.newborn(engine, {
+    name: "Pip",
+    petSeed: "seed",
+    timeZone: "UTC",
+    brainId: "sprout-1",
+    nowMs,
+  });
   const checkpoints = [{ atMs: nowMs, epoch: 0, revision: 1, save }];
-  return (await records.change(localId, (row) => ({ row: change({ ...row, kept: { v: 1, checkpoints } }), value: null }))).row;
+  return (
+    await records.change(localId, (row) => ({ row: change({ ...row, kept: { v: 1, checkpoints } }), value: null }))
+  ).row;
 }
 
 function living(row: Row, script: Script, parts: Partial<LifeParts> = {}): LocalLife {
@@ -106,7 +116,9 @@ async function lived(life: LocalLife, localId = "pip"): Promise<JsonObject> {
 }
 
 async function atRest(localId: string): Promise<boolean> {
-  const { turn, dueMs, bodyClockMs } = await engine.call("view", { state: JSON.stringify((await stored(localId)).save) });
+  const { turn, dueMs, bodyClockMs } = await engine.call("view", {
+    state: JSON.stringify((await stored(localId)).save),
+  });
   return turn === null && dueMs > nowMs && bodyClockMs <= nowMs + MINUTE_MS;
 }
 
@@ -140,7 +152,10 @@ test("a day that was missed is lived late in the bytes of one that was not", asy
   }
   const open = await nowOf();
   await life.stop();
-  await records.change("pap", (one) => ({ row: { ...one, kept: { v: 1, checkpoints: [{ atMs: NOW_MS, epoch: 0, revision: 1, save: start }] } }, value: null }));
+  await records.change("pap", (one) => ({
+    row: { ...one, kept: { v: 1, checkpoints: [{ atMs: NOW_MS, epoch: 0, revision: 1, save: start }] } },
+    value: null,
+  }));
   const late = scripted();
   const closed = living(await records.row("pap"), late);
   await lived(closed, "pap");
@@ -190,7 +205,11 @@ test("an owner who comes while a day is being lived late is answered now: what w
   await life.send(say("i am back"));
   expect(script.signals[0]!.aborted).toBe(true);
   halt();
-  await vi.waitUntil(async () => chatOf((await stored()).save).at(-1)!.text.startsWith("answer"));
+  await vi.waitUntil(async () =>
+    chatOf((await stored()).save)
+      .at(-1)!
+      .text.startsWith("answer"),
+  );
   expect(script.requests.length).toBeLessThan(5);
   expect(clockOf(await lived(life))).toBeGreaterThan(nowMs - HOUR_MS);
   expect(chatOf((await stored()).save).some(({ text }) => text === "too late")).toBe(false);
@@ -199,10 +218,19 @@ test("an owner who comes while a day is being lived late is answered now: what w
 test("a reply that was asked for before the pet moved is dropped", async () => {
   let halt = () => {};
   const slow = new Promise<string>((resolve) => (halt = () => resolve("from before")));
-  const life = living(await adopted(), scripted(() => () => slow));
+  const life = living(
+    await adopted(),
+    scripted(() => () => slow),
+  );
   await life.send(say("hello"));
   await vi.waitUntil(() => life.snapshot().thinking);
-  await records.change("pip", (row) => ({ row: { ...row, entry: entry({ mode: "local", intent: { to: "remote", step: "activate", operationId: "o", epoch: 3 } }) }, value: null }));
+  await records.change("pip", (row) => ({
+    row: {
+      ...row,
+      entry: entry({ mode: "local", intent: { to: "remote", step: "activate", operationId: "o", epoch: 3 } }),
+    },
+    value: null,
+  }));
   const before = await stored();
   halt();
   await vi.waitUntil(() => !life.snapshot().thinking);
@@ -213,7 +241,10 @@ test("a life whose row another tab has written ends and says so", async () => {
   const onStale = vi.fn();
   const life = living(await adopted(), scripted(), { onStale });
   await life.send({ kind: "care", action: "stroke" });
-  await records.change("pip", (row) => ({ row: { ...row, kept: { ...row.kept!, checkpoints: [{ ...newestOf(row)!, revision: 99 }] } }, value: null }));
+  await records.change("pip", (row) => ({
+    row: { ...row, kept: { ...row.kept!, checkpoints: [{ ...newestOf(row)!, revision: 99 }] } },
+    value: null,
+  }));
   await expect(life.send({ kind: "care", action: "stroke" })).rejects.toMatchObject({ code: "not_running" });
   expect(onStale).toHaveBeenCalledOnce();
   expect((await stored()).revision).toBe(99);
@@ -230,9 +261,22 @@ test("two executors of one pet never both commit the same revision", async () =>
 
 test("a pet from a host wakes on this page's clock: nothing of the time between is replayed", async () => {
   const row = await adopted();
-  const remote = await engine.call("rehome", { state: JSON.stringify(newestOf(row)!.save), mode: "remote", timeZone: "UTC", brainId: "sprout-1", nowMs });
+  const remote = await engine.call("rehome", {
+    state: JSON.stringify(newestOf(row)!.save),
+    mode: "remote",
+    timeZone: "UTC",
+    brainId: "sprout-1",
+    nowMs,
+  });
   const save = JSON.parse(remote.state) as JsonObject;
-  await records.change("pip", (one) => ({ row: { ...one, kept: { v: 1, checkpoints: [{ atMs: nowMs, epoch: 4, revision: 9, save }] }, entry: entry({ mode: "local", epoch: 4 }) }, value: null }));
+  await records.change("pip", (one) => ({
+    row: {
+      ...one,
+      kept: { v: 1, checkpoints: [{ atMs: nowMs, epoch: 4, revision: 9, save }] },
+      entry: entry({ mode: "local", epoch: 4 }),
+    },
+    value: null,
+  }));
   nowMs += 30 * DAY_MS;
   const script = scripted();
   const life = living(await records.row("pip"), script);
@@ -287,7 +331,9 @@ test("an empty reply is proven by a second try and then ends without words", asy
 
 test("without a brain the pet waits for its words, is cared for all the same, and no turn is given up", async () => {
   let loads = 0;
-  const life = living(await adopted(), scripted(), { brain: () => Promise.reject(new Error(`offline ${(loads += 1)}`)) });
+  const life = living(await adopted(), scripted(), {
+    brain: () => Promise.reject(new Error(`offline ${(loads += 1)}`)),
+  });
   await life.send(say("hello"));
   for (let tries = 1; tries <= 10; tries += 1) {
     await vi.waitUntil(() => loads === tries);
@@ -304,9 +350,15 @@ test("the engine's refusal of a command comes back with its path and changes not
   const life = living(await adopted(), scripted());
   await life.send(say("hello"));
   await life.stop();
-  const other = living(await records.row("pip"), scripted(() => () => new Promise(() => undefined)));
+  const other = living(
+    await records.row("pip"),
+    scripted(() => () => new Promise(() => undefined)),
+  );
   const before = await stored();
-  await expect(other.send({ kind: "care", action: "tickle" })).rejects.toMatchObject({ code: "unknown_value", fields: { path: "/action" } });
+  await expect(other.send({ kind: "care", action: "tickle" })).rejects.toMatchObject({
+    code: "unknown_value",
+    fields: { path: "/action" },
+  });
   await expect(other.send({ kind: "game", gameId: "g0", score: 3 })).rejects.toBeInstanceOf(HomeProblem);
   expect((await stored()).revision).toBe(before.revision);
 });
@@ -324,7 +376,10 @@ test("a disk that is full is told, nothing unstored is shown, and life goes on w
 });
 
 test("a save that the engine refuses stops that pet with the field that is wrong, and keeps it", async () => {
-  const row = await adopted("pip", (one) => ({ ...one, kept: { v: 1, checkpoints: [{ ...newestOf(one)!, save: { v: 2, name: "Nobody" } }] } }));
+  const row = await adopted("pip", (one) => ({
+    ...one,
+    kept: { v: 1, checkpoints: [{ ...newestOf(one)!, save: { v: 2, name: "Nobody" } }] },
+  }));
   const life = living(row, scripted());
   life.wake();
   await vi.waitUntil(() => life.snapshot().error !== null);
@@ -357,5 +412,7 @@ test("a pet that is only preparing lives on; the stored activation stops it in t
 });
 
 test("back-off doubles from half a minute to half an hour", () => {
-  expect([1, 2, 3, 6, 7, 8, 100].map(backOffMs)).toEqual([30_000, 60_000, 120_000, 960_000, 1_800_000, 1_800_000, 1_800_000]);
+  expect([1, 2, 3, 6, 7, 8, 100].map(backOffMs)).toEqual([
+    30_000, 60_000, 120_000, 960_000, 1_800_000, 1_800_000, 1_800_000,
+  ]);
 });

@@ -27,7 +27,10 @@ export interface NativeEngine extends Engine {
 }
 
 export function nativeEngine(): NativeEngine {
-  const python = spawn(process.env.PYTHON ?? "python3", ["-c", SERVE], { cwd: ROOT, stdio: ["pipe", "pipe", "inherit"] });
+  const python = spawn(process.env.PYTHON ?? "python3", ["-c", SERVE], {
+    cwd: ROOT,
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const waiting: ((line: string) => void)[] = [];
   readline.createInterface({ input: python.stdout }).on("line", (line) => waiting.shift()!(line));
   const calls: string[] = [];
@@ -42,5 +45,11 @@ export function nativeEngine(): NativeEngine {
     if (fault) throw Object.assign(new Error("fault"), { name: fault });
     return ok;
   };
-  return { call: call as Engine["call"], contract: () => Promise.reject(new Error("not here")), startedFrom: "files", calls, stop: () => void python.kill() };
+  return {
+    call: call as Engine["call"],
+    contract: () => Promise.reject(new Error("not here")),
+    startedFrom: "files",
+    calls,
+    stop: () => void python.kill(),
+  };
 }

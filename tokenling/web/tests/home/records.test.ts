@@ -9,7 +9,19 @@ import { committed, mayRun, newestOf } from "../../src/home/layout.ts";
 import { RecordsBroken, RecordsTooNew, StaleExecution } from "../../src/home/problems.ts";
 import type { KeptTurn } from "../../src/home/records.ts";
 import { DATABASE, DATABASE_VERSION, Records, TURNS_MAX } from "../../src/home/records.ts";
-import { connection, countingIds, entry, HOST, intent, KEY, NOW_MS, OTHER_HOST, row, saveOf, stop } from "./fixtures.ts";
+import {
+  connection,
+  countingIds,
+  entry,
+  HOST,
+  intent,
+  KEY,
+  NOW_MS,
+  OTHER_HOST,
+  row,
+  saveOf,
+  stop,
+} from "./fixtures.ts";
 
 const ids = countingIds();
 let records: Records;
@@ -23,11 +35,23 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const turn = (turnId: string, localId = "pip"): KeptTurn => ({ localId, turnId, kind: "idle", atMs: NOW_MS, receipt: { seed: 1 }, choices: [] });
-const put = (localId: string, change: (row: Row) => Row) => records.change(localId, (before) => ({ row: change(before), value: null }));
+const turn = (turnId: string, localId = "pip"): KeptTurn => ({
+  localId,
+  turnId,
+  kind: "idle",
+  atMs: NOW_MS,
+  receipt: { seed: 1 },
+  choices: [],
+});
+const put = (localId: string, change: (row: Row) => Row) =>
+  records.change(localId, (before) => ({ row: change(before), value: null }));
 const arrived = (localId: string) => put(localId, (before) => ({ ...before, kept: row().kept }));
 
-function database(version: number, upgrade: (database: IDBDatabase) => void, fill: (transaction: IDBTransaction) => void): Promise<void> {
+function database(
+  version: number,
+  upgrade: (database: IDBDatabase) => void,
+  fill: (transaction: IDBTransaction) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(DATABASE, version);
     request.onupgradeneeded = () => upgrade(request.result);
@@ -50,12 +74,26 @@ const plainStores = (made: IDBDatabase) => {
 
 describe("a browser that kept the plain page's pets", () => {
   const notes = { current: "pip", seen: { pip: { atMs: 5, name: "Pip", watchedMs: 4 } } };
-  const plain = { host: HOST, id: "id", key: KEY, epoch: 2, intent: intent("park", { epoch: 2 }), checkpointRevision: 9 };
-  const checkpoints = [9, 8, 7].map((revision) => ({ atMs: NOW_MS + revision, epoch: 2, revision, save: saveOf(String(revision)) }));
+  const plain = {
+    host: HOST,
+    id: "id",
+    key: KEY,
+    epoch: 2,
+    intent: intent("park", { epoch: 2 }),
+    checkpointRevision: 9,
+  };
+  const checkpoints = [9, 8, 7].map((revision) => ({
+    atMs: NOW_MS + revision,
+    epoch: 2,
+    revision,
+    save: saveOf(String(revision)),
+  }));
 
   beforeEach(() =>
     database(1, plainStores, (transaction) => {
-      transaction.objectStore("records").put({ v: 1, deviceId: "old-device", pets: { pip: plain } }, "subtokenling.remote.v1");
+      transaction
+        .objectStore("records")
+        .put({ v: 1, deviceId: "old-device", pets: { pip: plain } }, "subtokenling.remote.v1");
       transaction.objectStore("records").put(notes, "subtokenling.page.v1");
       transaction.objectStore("subtokenling.v1").put({ v: 1, checkpoints }, "pip");
     }),
@@ -65,7 +103,14 @@ describe("a browser that kept the plain page's pets", () => {
     records = await Records.open(ids);
     const [found, ...others] = await records.rows();
     expect(others).toEqual([]);
-    expect(found).toEqual({ localId: "pip", deviceId: "old-device", kept: { v: 1, checkpoints }, entry: plain, stops: [], outbox: null });
+    expect(found).toEqual({
+      localId: "pip",
+      deviceId: "old-device",
+      kept: { v: 1, checkpoints },
+      entry: plain,
+      stops: [],
+      outbox: null,
+    });
     expect(await records.notes()).toEqual(notes);
   });
 
@@ -93,7 +138,11 @@ describe("a newer app's records", () => {
     records = await Records.open(ids);
     await arrived("pip");
     records.close();
-    await database(DATABASE_VERSION, () => undefined, (transaction) => transaction.objectStore(store).put(value, key));
+    await database(
+      DATABASE_VERSION,
+      () => undefined,
+      (transaction) => transaction.objectStore(store).put(value, key),
+    );
     await expect((async () => (records = await Records.open(ids)).rows())()).rejects.toBeInstanceOf(RecordsTooNew);
     await expect((async () => (records = await Records.open(ids)).row("pip"))()).rejects.toBeInstanceOf(RecordsTooNew);
     const read = await new Promise((resolve) => {
@@ -109,7 +158,12 @@ describe("a newer app's records", () => {
   test("of one pet are refused, and so is what is no save", async () => {
     records = await Records.open(ids);
     records.close();
-    const kept = (value: unknown) => database(DATABASE_VERSION, () => undefined, (transaction) => transaction.objectStore("subtokenling.v1").put(value, "pip"));
+    const kept = (value: unknown) =>
+      database(
+        DATABASE_VERSION,
+        () => undefined,
+        (transaction) => transaction.objectStore("subtokenling.v1").put(value, "pip"),
+      );
     await kept({ v: 3, checkpoints: [] });
     records = await Records.open(ids);
     await expect(put("pip", intents.gone)).rejects.toBeInstanceOf(RecordsTooNew);
@@ -131,7 +185,12 @@ test("the device id is drawn once and stays", async () => {
 
 test("pets come in the order in which they were added", async () => {
   records = await Records.open(ids);
-  for (const [localId, addedMs] of [["c", 1], ["a", 2], ["b", 3]] as const) await put(localId, (before) => ({ ...before, kept: { ...row().kept!, addedMs } }));
+  for (const [localId, addedMs] of [
+    ["c", 1],
+    ["a", 2],
+    ["b", 3],
+  ] as const)
+    await put(localId, (before) => ({ ...before, kept: { ...row().kept!, addedMs } }));
   expect((await records.rows()).map(({ localId }) => localId)).toEqual(["c", "a", "b"]);
 });
 
@@ -139,7 +198,9 @@ test("a refusal in a decision writes nothing", async () => {
   records = await Records.open(ids);
   await arrived("pip");
   const before = await records.row("pip");
-  await expect(put("pip", (one) => committed(one, { read: 6, save: saveOf("late"), nowMs: NOW_MS }))).rejects.toBeInstanceOf(StaleExecution);
+  await expect(
+    put("pip", (one) => committed(one, { read: 6, save: saveOf("late"), nowMs: NOW_MS })),
+  ).rejects.toBeInstanceOf(StaleExecution);
   expect(await records.row("pip")).toEqual(before);
 });
 
@@ -156,7 +217,8 @@ test("the last fifty turn receipts of each pet are kept, newest first, and go wi
   records = await Records.open(ids);
   await arrived("pip");
   await arrived("pap");
-  for (let count = 0; count < TURNS_MAX + 5; count += 1) await records.change("pip", (one) => ({ row: one, value: null, turn: turn(`i${count}`) }));
+  for (let count = 0; count < TURNS_MAX + 5; count += 1)
+    await records.change("pip", (one) => ({ row: one, value: null, turn: turn(`i${count}`) }));
   await records.change("pap", (one) => ({ row: one, value: null, turn: turn("i0", "pap") }));
   const kept = await records.turns("pip");
   expect([kept.length, kept[0]!.turnId, kept.at(-1)!.turnId]).toEqual([TURNS_MAX, `i${TURNS_MAX + 4}`, "i5"]);
@@ -166,7 +228,8 @@ test("the last fifty turn receipts of each pet are kept, newest first, and go wi
 
 test("notes are changed in one transaction each", async () => {
   records = await Records.open(ids);
-  const see = (localId: string) => records.setNotes((notes) => ({ ...notes, seen: { ...notes.seen, [localId]: { atMs: 1, name: localId } } }));
+  const see = (localId: string) =>
+    records.setNotes((notes) => ({ ...notes, seen: { ...notes.seen, [localId]: { atMs: 1, name: localId } } }));
   await Promise.all([see("a"), see("b"), see("c")]);
   expect(Object.keys((await records.notes()).seen)).toEqual(["a", "b", "c"]);
 });
@@ -175,11 +238,32 @@ test("notes are changed in one transaction each", async () => {
 describe("a page that is killed between any two writes", () => {
   const host = connection({ host: OTHER_HOST, id: "other" });
   const acts: [string, Row, (row: Row) => Row, KeptTurn?][] = [
-    ["a committed turn", row({ entry: null }), (one) => committed(one, { read: 7, save: saveOf("later"), nowMs: NOW_MS }), turn("i1")],
+    [
+      "a committed turn",
+      row({ entry: null }),
+      (one) => committed(one, { read: 7, save: saveOf("later"), nowMs: NOW_MS }),
+      turn("i1"),
+    ],
     ["moving out", row({ entry: null }), (one) => intents.moveOut(one, HOST, ids)],
-    ["the end of a parking", row({ entry: entry({ intent: intent("park") }) }), (one) => ({ ...one, kept: { v: 1, checkpoints: [{ atMs: 1, epoch: 4, revision: 8, save: saveOf("home") }] }, entry: entry({ mode: "local" }) })],
-    ["a recovery", row({ outbox: { v: 1, wishes: [{ ...host, operationId: "o", command: {} }] } }), (one) => intents.recover(one, ids, NOW_MS)],
-    ["the owner's choice of here", row({ entry: entry({ mode: "local" }), stops: [stop()] }), (one) => intents.keepHere(one, 5, ids, NOW_MS)],
+    [
+      "the end of a parking",
+      row({ entry: entry({ intent: intent("park") }) }),
+      (one) => ({
+        ...one,
+        kept: { v: 1, checkpoints: [{ atMs: 1, epoch: 4, revision: 8, save: saveOf("home") }] },
+        entry: entry({ mode: "local" }),
+      }),
+    ],
+    [
+      "a recovery",
+      row({ outbox: { v: 1, wishes: [{ ...host, operationId: "o", command: {} }] } }),
+      (one) => intents.recover(one, ids, NOW_MS),
+    ],
+    [
+      "the owner's choice of here",
+      row({ entry: entry({ mode: "local" }), stops: [stop()] }),
+      (one) => intents.keepHere(one, 5, ids, NOW_MS),
+    ],
     ["the owner's choice of there", row({ entry: entry({ mode: "local" }), stops: [stop()] }), intents.keepThere],
     ["a copy that becomes another pet", row({ entry: entry({ mode: "local" }), stops: [stop()] }), intents.asAnother],
     ["a deletion", row({ stops: [stop()] }), intents.gone],
@@ -212,7 +296,10 @@ async function failingAt(at: number, work: () => Promise<unknown>): Promise<numb
   let writes = 0;
   const spies = (["put", "add", "delete"] as const).map((name) => {
     const real = IDBObjectStore.prototype[name] as (this: IDBObjectStore, ...args: unknown[]) => unknown;
-    return vi.spyOn(IDBObjectStore.prototype, name).mockImplementation(function (this: IDBObjectStore, ...args: unknown[]) {
+    return vi.spyOn(IDBObjectStore.prototype, name).mockImplementation(function (
+      this: IDBObjectStore,
+      ...args: unknown[]
+    ) {
       writes += 1;
       if (writes === at) {
         this.transaction.abort();

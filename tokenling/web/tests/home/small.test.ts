@@ -24,7 +24,11 @@ describe("the lane", () => {
     const lane = new Lane(() => 0);
     const done: string[] = [];
     let finish = () => {};
-    const first = lane.run("idle", new AbortController().signal, () => new Promise<void>((resolve) => (finish = resolve)));
+    const first = lane.run(
+      "idle",
+      new AbortController().signal,
+      () => new Promise<void>((resolve) => (finish = resolve)),
+    );
     const unwanted = new AbortController();
     const dropped = lane.run("idle", unwanted.signal, async () => void done.push("dropped"));
     const failed = lane.run("idle", new AbortController().signal, () => Promise.reject(new Error("fails")));
@@ -83,7 +87,13 @@ describe("addresses", () => {
 
   test("a key travels by https, or within this machine", () => {
     const at = (url: string) => isPrivate(new URL(url));
-    expect([at("https://x.example"), at("http://127.9.9.9"), at("http://localhost"), at("http://x.example"), at("http://1270.0.0.1.example")]).toEqual([true, true, true, false, false]);
+    expect([
+      at("https://x.example"),
+      at("http://127.9.9.9"),
+      at("http://localhost"),
+      at("http://x.example"),
+      at("http://1270.0.0.1.example"),
+    ]).toEqual([true, true, true, false, false]);
   });
 });
 
@@ -96,10 +106,20 @@ describe("with the real engine", () => {
     let { state } = await engine.call("new_pet", { ...facts, weatherSeed: "" });
     const step = await engine.call("apply_command", { state, command: { kind: "say", text: "hello" }, nowMs: NOW_MS });
     expect(await turnSeed("seed", step.turn!.id)).toBe(step.turn!.seed);
-    ({ state } = await engine.call("apply_reply", { state: step.state, turn: step.turn!, reply: { text: "hi.", stop: "eos" } }));
+    ({ state } = await engine.call("apply_reply", {
+      state: step.state,
+      turn: step.turn!,
+      reply: { text: "hi.", stop: "eos" },
+    }));
     const receipts = [{ seed: 7 }, { seed: step.turn!.seed }];
     const [found, unknown] = await hostTurns(receipts, JSON.parse(state));
-    expect(found).toEqual({ turnId: step.turn!.id, kind: "reactive", atMs: step.turn!.atMs, receipt: receipts[1], choices: null });
+    expect(found).toEqual({
+      turnId: step.turn!.id,
+      kind: "reactive",
+      atMs: step.turn!.atMs,
+      receipt: receipts[1],
+      choices: null,
+    });
     expect(unknown).toMatchObject({ turnId: null, kind: null, atMs: null });
     expect(receipts[0]).toEqual({ seed: 7 });
   });
@@ -129,7 +149,9 @@ describe("with the real engine", () => {
 
   test("a file larger than any pet is not read", async () => {
     engine.calls.length = 0;
-    await expect(files.imported(engine, "x".repeat(files.SAVE_BYTES_MAX + 1))).rejects.toMatchObject({ code: "file_size" });
+    await expect(files.imported(engine, "x".repeat(files.SAVE_BYTES_MAX + 1))).rejects.toMatchObject({
+      code: "file_size",
+    });
     expect(engine.calls).toEqual([]);
   });
 });
