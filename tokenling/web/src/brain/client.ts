@@ -1,5 +1,8 @@
 /* The page's side of the brain: one turn at a time, stopped within one token, and a second worker when the first dies.
 
+   Proofs wait for turns and for each other, and a turn goes before proofs that wait: an owner who looks into a mind must
+   not cost a pet its turn. A second turn at once is a fault of the caller.
+
    A turn is a function of its request, so one that died with its worker is run again, once; a turn that takes two
    workers down is told. The next one begins with a fresh worker. */
 
@@ -17,6 +20,9 @@ interface Options {
   onText?: (soFar: string) => void;
 }
 
+/** Proofs that wait or run. A guess: an owner can press few buttons in the second that one takes. */
+const PROOFS_MAX = 8;
+
 /** One question to the worker. It stays the worker's until that answered, even when its caller has gone. */
 interface Job {
   id: number;
@@ -27,9 +33,11 @@ interface Job {
   reject(error: unknown): void;
   /** Whether its caller has been answered. */
   settled: boolean;
+  /** Whether a worker has it. */
+  sent: boolean;
   /** Whether it took a worker down before. */
   again: boolean;
-  over: Promise<void>;
+  /** Called once when nothing of it is left. */
   end(): void;
 }
 
@@ -65,10 +73,9 @@ class WorkerBrain implements Brain {
   #info: BrainInfo | null = null;
   #worker: Worker | null = null;
   #launching: Promise<void> | null = null;
-  /** The newest job, whose caller may still wait. */
-  #job: Job | null = null;
-  /** The job that the worker has: this one, or an earlier one that is being stopped. */
+  /** The job that the worker has or will have next; its caller may have gone. */
   #running: Job | null = null;
+  #waiting: Job[] = [];
   #nextId = 1;
 
   constructor(
@@ -127,17 +134,29 @@ class WorkerBrain implements Brain {
   }
 
   async #run(ask: Ask, { signal, onText }: Options): Promise<Answer> {
-    const first = this.#job;
-    if (first && !first.settled) throw turnFailed("lane_busy", "brain", "a turn that still runs", "one turn at a time");
+    if (this.#isCrowded(ask)) throw turnFailed("lane_busy", "brain", "one that still runs", "one at a time");
     if (signal?.aborted) throw stopped();
     return new Promise((resolve, reject) => {
       const job = newJob(this.#nextId++, ask, onText, resolve, reject);
-      this.#job = job;
       const stop = () => this.#stop(job);
       signal?.addEventListener("abort", stop, { once: true });
-      void job.over.then(() => signal?.removeEventListener("abort", stop));
-      void (first?.over ?? Promise.resolve()).then(() => this.#send(job)); // the turn before it may still be stopping
+      job.end = () => signal?.removeEventListener("abort", stop);
+      if (ask.kind === "generate") this.#waiting.unshift(job);
+      else this.#waiting.push(job);
+      this.#next();
     });
+  }
+
+  #isCrowded(ask: Ask): boolean {
+    const jobs = [this.#running, ...this.#waiting].filter((job) => job !== null && !job.settled);
+    const alike = jobs.filter((job) => job?.ask.kind === ask.kind);
+    return alike.length >= (ask.kind === "generate" ? 1 : PROOFS_MAX);
+  }
+
+  #next(): void {
+    if (this.#running) return; // the turn before may still be stopping
+    this.#running = this.#waiting.shift() ?? null;
+    if (this.#running) void this.#send(this.#running);
   }
 
   /** Hands a job to the worker, starting one if none is there. */
@@ -145,20 +164,23 @@ class WorkerBrain implements Brain {
     try {
       await this.launch();
     } catch (problem) {
-      if (job.again || !(problem instanceof BrainProblem) || problem.code !== "worker_crashed")
-        return this.#finish(job, () => job.reject(problem));
+      const fell = problem instanceof BrainProblem && problem.code === "worker_crashed";
+      if (job.again || !fell) return this.#finish(job, () => job.reject(problem));
       job.again = true;
       return this.#send(job);
     }
     if (job.settled) return this.#finish(job, () => undefined);
-    this.#running = job;
+    job.sent = true;
     this.#tell({ kind: "ask", id: job.id, ask: job.ask });
   }
 
   /** The caller is answered now; the worker stops at its next token. */
   #stop(job: Job): void {
     job.reject(stopped());
-    if (this.#running === job) this.#tell({ kind: "stop", id: job.id });
+    if (this.#waiting.includes(job)) {
+      this.#waiting = this.#waiting.filter((other) => other !== job);
+      job.end();
+    } else if (job.sent) this.#tell({ kind: "stop", id: job.id });
   }
 
   #hear(message: FromWorker): void {
@@ -184,9 +206,9 @@ class WorkerBrain implements Brain {
 
   #finish(job: Job, settle: () => void): void {
     settle();
-    if (this.#job === job) this.#job = null;
-    if (this.#running === job) this.#running = null;
     job.end();
+    this.#running = null;
+    this.#next();
   }
 
   #drop(): void {
@@ -215,24 +237,13 @@ function newJob(
   resolve: (answer: Answer) => void,
   reject: (error: unknown) => void,
 ): Job {
-  let end = () => undefined as void;
-  const over = new Promise<void>((done) => (end = done));
   const once = <Value>(settle: (value: Value) => void) => {
     return (value: Value) => {
       if (!job.settled) settle(value);
       job.settled = true;
     };
   };
-  const job: Job = {
-    id,
-    ask,
-    onText,
-    settled: false,
-    again: false,
-    over,
-    end,
-    resolve: once(resolve),
-    reject: once(reject),
-  };
+  const settles = { resolve: once(resolve), reject: once(reject), settled: false };
+  const job: Job = { id, ask, onText, sent: false, again: false, end: () => undefined, ...settles };
   return job;
 }

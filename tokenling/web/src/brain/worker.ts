@@ -12,7 +12,7 @@ import { verify, VerifyStopped } from "./verify.ts";
 import type { Answer, Ask, FromWorker, OpenMessage, ToWorker } from "./wire.ts";
 
 let brain: OpenBrain | null = null;
-/** The turn that shall stop: there is one at a time, and their numbers rise. */
+/** The turn that shall stop: one runs at a time, and a number is never given twice. */
 let stoppedId = 0;
 
 /** A turn through the event loop in microseconds: a timer would wait four milliseconds. */

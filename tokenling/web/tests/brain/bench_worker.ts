@@ -73,16 +73,15 @@ async function work(brain: OpenBrain, job: Job): Promise<unknown> {
 /** How the engine asks for words. */
 const PRODUCTION = { sampling: { temperatureMilli: 850, topK: 40, topPMilli: 920, seed: 7 }, stops: ["\n"] };
 
-/** Milliseconds of the writer alone over these rows of logits, its masks known from a turn before. */
+/** Milliseconds a token of the writer alone over these rows: the quickest of ten turns, as others run beside it. */
 function choosing(brain: OpenBrain, plan: DecodePlan, rows: readonly Float32Array[]): number {
-  let ms = 0;
-  for (let turn = 0; turn < 2; turn += 1) {
+  const turns = Array.from({ length: 10 }, () => {
     const writer = brain.lane.writer(plan);
     const began = performance.now();
     for (const row of rows) if (writer.stop === null) writer.write(row);
-    ms = (performance.now() - began) / writer.tokenIds.length;
-  }
-  return ms;
+    return (performance.now() - began) / writer.tokenIds.length;
+  });
+  return Math.min(...turns);
 }
 
 async function memoryOver(brain: OpenBrain, { promptIds, count, rounds }: Job & { kind: "memory" }): Promise<number[]> {

@@ -13,8 +13,18 @@ const OPEN: OpenMessage = {
 };
 const INFO = { id: "b", features: [], promptVersion: 1, precision: "q4", files: {} };
 const REQUEST: GenerationRequest = {
-  header: "", lines: [], prefix: "Pip:", mode: "line", tags: [], answers: {},
-  maxNew: 8, topK: 40, temperatureMilli: 850, topPMilli: 920, ctx: 1024, seed: 1,
+  header: "",
+  lines: [],
+  prefix: "Pip:",
+  mode: "line",
+  tags: [],
+  answers: {},
+  maxNew: 8,
+  topK: 40,
+  temperatureMilli: 850,
+  topPMilli: 920,
+  ctx: 1024,
+  seed: 1,
 };
 const generated = (text: string): Generated => ({ reply: { text, stop: "eos" }, receipt: {}, choices: [] });
 
@@ -160,7 +170,7 @@ describe("one turn at a time", () => {
   it("refuses a second one, which harms neither", async () => {
     const { brain, worker } = await opened(silent);
     const first = brain.generate(REQUEST);
-    await expect(brain.verify({})).rejects.toEqual(code("lane_busy"));
+    await expect(brain.generate(REQUEST)).rejects.toEqual(code("lane_busy"));
     worker(0).say({ kind: "answer", id: 1, answer: { kind: "generated", generated: generated("first") } });
     expect((await first).reply.text).toBe("first");
   });
@@ -183,6 +193,64 @@ describe("one turn at a time", () => {
     const verdict = { verdict: "identical", reason: null, step: null, choices: [] } as const;
     worker(0).say({ kind: "answer", id: 2, answer: { kind: "verdict", verdict: { ...verdict, choices: [] } } });
     expect(await second).toEqual(verdict);
+  });
+});
+
+describe("a proof", () => {
+  const told = { verdict: "identical", reason: null, step: null } as const;
+  const verdict = (id: number): FromWorker => {
+    return { kind: "answer", id, answer: { kind: "verdict", verdict: { ...told, choices: [] } } };
+  };
+  const words = (id: number): FromWorker => {
+    return { kind: "answer", id, answer: { kind: "generated", generated: generated(`turn ${id}`) } };
+  };
+  const asked = (worker: PlayedWorker) =>
+    worker.heard.flatMap((message) => (message.kind === "ask" ? [message.id] : []));
+
+  it("waits for the turn that runs, and lets the next turn go first", async () => {
+    const { brain, worker } = await opened(silent);
+    const [first, proof, other] = [brain.generate(REQUEST), brain.verify({}), brain.verify({})];
+    await settled();
+    expect(asked(worker(0))).toEqual([1]);
+    worker(0).say(words(1));
+    expect((await first).reply.text).toBe("turn 1");
+    await settled();
+    const second = brain.generate(REQUEST);
+    worker(0).say(verdict(2));
+    expect(await proof).toMatchObject(told);
+    await settled();
+    worker(0).say(words(4));
+    expect((await second).reply.text).toBe("turn 4");
+    await settled();
+    worker(0).say(verdict(3));
+    expect(await other).toMatchObject(told);
+    expect(asked(worker(0))).toEqual([1, 2, 4, 3]);
+  });
+
+  it("that nobody waits for any more is never asked", async () => {
+    const { brain, worker } = await opened(silent);
+    const [first, stop] = [brain.generate(REQUEST), new AbortController()];
+    const proof = brain.verify({}, { signal: stop.signal });
+    stop.abort();
+    await expect(proof).rejects.toMatchObject({ name: "AbortError" });
+    await settled();
+    worker(0).say(words(1));
+    await first;
+    await settled();
+    expect(asked(worker(0))).toEqual([1]);
+  });
+
+  it("is refused behind too many others, a turn is not", async () => {
+    const { brain, worker } = await opened(silent);
+    const proofs = Array.from({ length: 8 }, () => brain.verify({}));
+    await expect(brain.verify({})).rejects.toEqual(code("lane_busy"));
+    const turn = brain.generate(REQUEST);
+    for (const id of [1, 9, 2, 3, 4, 5, 6, 7, 8]) {
+      await settled();
+      worker(0).say(id === 9 ? words(id) : verdict(id));
+    }
+    expect((await turn).reply.text).toBe("turn 9");
+    expect(await Promise.all(proofs)).toHaveLength(8);
   });
 });
 
