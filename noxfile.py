@@ -132,7 +132,7 @@ def package(session: nox.Session) -> None:
     session.install("--require-hashes", "-r", str(LOCKS / "base.txt"))
     session.install("--no-deps", "--force-reinstall", *map(str, out.glob("*.whl")))
     with session.chdir(session.create_tmp()):
-        session.run("tokenling", "preview", "--check", "--state", "state")
+        session.run("tokenling", "preview", "--check", "--port", "0", "--state", "state")
         page = "from tokenling.cli.hosting import WEB_ROOT; assert (WEB_ROOT / 'index.html').is_file(), WEB_ROOT"
         session.run("python", "-c", page)
 
@@ -154,7 +154,7 @@ def parity(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def mutation(session: nox.Session) -> None:
-    """Put small faults into the engine and see whether its tests notice; resumable, two hours for 1,000."""
+    """Put small faults into the engine and see whether its tests notice; resumable, an hour of a core at most."""
     install_locked(session, "test")
     session.run("python", "-m", "tools.mutate_engine", *session.posargs)
 
