@@ -121,7 +121,7 @@ def test_a_file_makes_another_pet_and_goodbye_wants_the_name(visit, host):
 
 def test_a_file_that_is_no_pet_is_refused_in_words(visit, host, tmp_path):
     page = visit(host).open()
-    for content, why in (("{", "some other kind of file"), ('{"v": 2}', "not as it should be|not kept from a pet")):
+    for content, why in (("{", "some other kind of file"), ('{"v": 2}', "not kept from a pet")):
         file = tmp_path / "file.json"
         file.write_text(content)
         page.locator("[data-import]").set_input_files(file)

@@ -165,13 +165,8 @@ def test_a_frame_costs_the_page_no_style(guest):
         return next(metric["value"] for metric in metrics if metric["name"] == "RecalcStyleCount")
 
     before = recalculated()
-    frames = page.evaluate(COUNT_FRAMES, 4000)
-    assert 3 * (recalculated() - before) < frames
+    page.wait_for_timeout(1000 * WATCHED_S)
+    assert recalculated() - before < 15 * WATCHED_S  # blinks and looks about; a frame each would be 60 a second
 
 
-COUNT_FRAMES = """(forMs) => new Promise((done) => {
-  let frames = 0;
-  const began = performance.now();
-  const count = (now) => (frames += 1, now - began < forMs ? requestAnimationFrame(count) : done(frames));
-  requestAnimationFrame(count);
-})"""
+WATCHED_S = 4

@@ -9,6 +9,7 @@ import "./room/app.css";
 import { Loading } from "./room/loading.ts";
 import { refuse } from "./room/refused.ts";
 import { startRoom } from "./room/start.ts";
+import { mark } from "./site/marks.ts";
 import { keepOffline } from "./site/offline.ts";
 import { openSite, type Site } from "./site/site.ts";
 
@@ -22,7 +23,7 @@ function once<Made>(part: Progress["part"], loading: Loading, make: () => Promis
     made ??= make().then(
       (value) => {
         loading.ready(part);
-        performance.mark(`tokenling:${part}`);
+        if (part === "brain") mark("brain");
         return value;
       },
       (problem: unknown) => {
