@@ -1,4 +1,4 @@
-/* What is on the disk: the records of docs/page.md, and pure functions from one row to the next.
+/* What is on the disk: the records of docs/page_home.md, and pure functions from one row to the next.
 
    A *row* is everything that one transaction reads, decides on and writes for one pet. Whatever a field is not known
    here is kept as it is. A version that is not known is refused (`RecordsTooNew`) before anything is written. */

@@ -1,4 +1,4 @@
-/* IndexedDB `subtokenling`: the only module that reads or writes it. docs/page.md describes the layout.
+/* IndexedDB `subtokenling`: the only module that reads or writes it. docs/page_home.md describes the layout.
 
    Version 1 is the plain page's; version 2 adds two object stores and changes nothing that was there. Every change
    reads, decides and writes inside one strict transaction, so two tabs cannot undo each other's work, a page killed at

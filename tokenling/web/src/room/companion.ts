@@ -11,6 +11,7 @@ import { percentOf } from "./loading.ts";
 import { modelOf, type ChatLine, type DiaryPage, type Model } from "./model.ts";
 import type { RoomParts } from "./parts.ts";
 import { nameOf, problemText, say } from "./strings.ts";
+import { mark } from "../site/marks.ts";
 import { keptSamples, noteBody } from "./week.ts";
 import { bannersOf } from "./notices.ts";
 import type { Banner } from "./views/banners.ts";
@@ -29,6 +30,8 @@ import { awayCard, makeTalk } from "./views/talk.ts";
 
 /** Away for less is not away. */
 const AWAY_MS = 5 * 60_000;
+/** The engine's own measure of a return (`RETURN_GAP_MINUTES`). */
+const RETURN_MS = 5 * 60 * 60_000;
 const TICK_MS = 20_000;
 const PROBLEM_SHOWN_MS = 12_000;
 const GAME_OVER_MARGIN_MS = 1500;
@@ -61,6 +64,7 @@ export class Companion {
   /** The newest words that stood before the owner on any tab, and those that stood under Talk. */
   #watchedMs = 0;
   #readMs: number | null = null;
+  #cameHome = false;
   #greeted = false;
 
   constructor(
@@ -151,6 +155,7 @@ export class Companion {
     this.#model = modelOf(snapshot);
     if (this.#model) this.#took(this.#model, before, linkBefore);
     this.#render();
+    if (this.#model !== null && snapshot.link === "running") mark("living");
   }
 
   #took(model: Model, before: Model | null, linkBefore: string): void {
@@ -173,6 +178,7 @@ export class Companion {
 
   #heard(): void {
     if (document.hidden || !this.#model) return;
+    this.#comeHome(this.#model);
     const cameBack = this.#greet(this.#model);
     if (this.#watch(this.#model) || cameBack) this.#render();
   }
@@ -202,6 +208,16 @@ export class Companion {
     if (!before.game && model.game) announce(say("game.ready", { name: model.name }));
     const facts = { hidden: document.hidden, nowMs: this.#nowMs(), permission: alertsPermission() };
     for (const alert of wantedAlerts(alertsOf(before, model), preferences.now, model.zone, facts)) showAlert(model.name, alert);
+  }
+
+  /** Whoever comes back after hours is here, though nothing was done yet: told to the pet as a setting that stays what it
+      is, so that it speaks first (docs/engine.md). Once a return; where it cannot be sent, the first act will do. */
+  #comeHome({ present, asleep, stage, ownerMs, chatter }: Model): void {
+    const away = this.#nowMs() - ownerMs >= RETURN_MS;
+    if (!away) this.#cameHome = false;
+    if (this.#cameHome || !away || !present || asleep || stage === "egg") return;
+    this.#cameHome = true;
+    this.#home.send({ kind: "settings", chatter }).catch(() => (this.#cameHome = false));
   }
 
   /** A returning owner is told what happened; whoever stayed has seen it. Returns whether the owner had been away. */

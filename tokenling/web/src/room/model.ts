@@ -82,6 +82,8 @@ export interface Model {
   brainId: string;
   chatter: number;
   bornMs: number;
+  /** When its owner last did something. */
+  ownerMs: number;
   bestScore: number;
   games: number;
   meters: Meters;
@@ -134,6 +136,7 @@ export function modelOf(snapshot: HomeSnapshot): Model | null {
     brainId: textOf(hosting.brainId),
     chatter: numberOf(save.chatter),
     bornMs: numberOf(save.bornMs),
+    ownerMs: numberOf(save.ownerMs),
     bestScore: numberOf(save.bestScore),
     games: numberOf(save.games),
     meters: metersOf(objectOf(save.body)),
