@@ -9,7 +9,6 @@ import "./room/app.css";
 import { Loading } from "./room/loading.ts";
 import { refuse } from "./room/refused.ts";
 import { startRoom } from "./room/start.ts";
-import { mark } from "./site/marks.ts";
 import { keepOffline } from "./site/offline.ts";
 import { openSite, type Site } from "./site/site.ts";
 
@@ -23,7 +22,7 @@ function once<Made>(part: Progress["part"], loading: Loading, make: () => Promis
     made ??= make().then(
       (value) => {
         loading.ready(part);
-        if (part === "brain") mark("brain");
+        performance.mark(`tokenling:${part}`);
         return value;
       },
       (problem: unknown) => {

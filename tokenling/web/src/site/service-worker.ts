@@ -62,7 +62,8 @@ function answerFor(request: Request, event: FetchEvent): Promise<Response> | nul
 }
 
 async function cacheFirst(request: Request, cacheName: string): Promise<Response> {
-  const kept = await caches.match(request.url);
+  // whoever asks for a reload found the kept copy spoilt
+  const kept = request.cache === "reload" ? undefined : await caches.match(request.url);
   if (kept) return kept;
   const fresh = await fetch(request);
   if (fresh.ok && cacheName === BRAIN_CACHE) await remember(cacheName, request.url, fresh.clone());
