@@ -32,7 +32,7 @@ Doubles = NDArray[np.float64]
 def shares_of_llama_cpp(gguf: Path, modules: Path, rows: int) -> list[tuple[list[int], Doubles]]:
     """The ids of each text, and llama.cpp's probabilities (rows, vocabulary) behind its last tokens."""
     script = Path(__file__).with_name("llama_cpp_shares.mjs")
-    command = ["node", script, modules.resolve(), gguf.resolve()]
+    command = ["node", str(script), str(modules.resolve()), str(gguf.resolve())]
     found = []
     with (
         tempfile.TemporaryDirectory() as folder,
