@@ -37,29 +37,36 @@ def install_locked(session: nox.Session, *groups: str) -> None:
     session.install("--no-deps", "-e", ".")
 
 
+def build_web(session: nox.Session) -> None:
+    """The browser app, unless it is current. Without npm the host serves a page that says how to get it."""
+    if shutil.which("npm") is None:
+        session.warn("npm is not here: no browser app, and tests that need it or Node's packages will skip")
+        return
+    session.run("python", "-m", "tools.build_web")
+
+
 @nox.session
 def preview(session: nox.Session) -> None:
     """Start the preview host with the shipped brain on 127.0.0.1:8460."""
     install_locked(session, "base")
+    build_web(session)
     session.run("tokenling", "preview", *session.posargs)
-
-
-def install_node_modules(session: nox.Session) -> None:
-    """The npm packages of package-lock.json, unless they are there. Without npm the tests that need them skip."""
-    if shutil.which("npm") is None:
-        session.warn("npm is not here: tests that need Node's packages will skip")
-        return
-    installed, locked = ROOT / "node_modules" / ".package-lock.json", ROOT / "package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < locked.stat().st_mtime:
-        session.run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", external=True)
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
     """Every test of the default run."""
     install_locked(session, "test")
-    install_node_modules(session)
+    build_web(session)
     session.run("pytest", *session.posargs)
+
+
+@nox.session(default=False)
+def browser(session: nox.Session) -> None:
+    """Every test of the browser app in a real Chromium, the long ones too."""
+    install_locked(session, "test")
+    build_web(session)
+    session.run("pytest", "tests/browser", "-m", "browser_long or not browser_long", *session.posargs)
 
 
 @nox.session(default=False)
@@ -73,13 +80,12 @@ def simulation(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def crash(session: nox.Session) -> None:
-    """300 kills at random moments and 100 on a disk that drops what was not synced, then 50,000 strange requests."""
+    """300 kills at random moments, 100 on a disk that drops what was not synced, 50,000 strange requests; resumable."""
     install_locked(session, "test")
-    more = {"TOKENLING_TEST_KILLS": "300", "TOKENLING_TEST_DROPS": "100"}
-    session.run("pytest", "tests/crash", *session.posargs, env=more)
-    state = ROOT / "build" / "fuzz.json"
-    state.parent.mkdir(exist_ok=True)
-    session.run("python", "tests/fuzz/fuzz_campaign.py", "--state", str(state))
+    build = ROOT / "build"
+    build.mkdir(exist_ok=True)
+    session.run("python", "tests/crash/kill_campaign.py", "--state", str(build / "kills.json"))
+    session.run("python", "tests/fuzz/fuzz_campaign.py", "--state", str(build / "fuzz.json"))
 
 
 @nox.session(default=False)
@@ -126,7 +132,7 @@ def package(session: nox.Session) -> None:
     session.install("--require-hashes", "-r", str(LOCKS / "base.txt"))
     session.install("--no-deps", "--force-reinstall", *map(str, out.glob("*.whl")))
     with session.chdir(session.create_tmp()):
-        session.run("tokenling", "preview", "--check", "--state", "state")
+        session.run("tokenling", "preview", "--check", "--port", "0", "--state", "state")
         page = "from tokenling.cli.hosting import WEB_ROOT; assert (WEB_ROOT / 'index.html').is_file(), WEB_ROOT"
         session.run("python", "-c", page)
 
@@ -139,8 +145,16 @@ def fortnight(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def parity(session: nox.Session) -> None:
+    """Ask every interpreter at hand for the engine's contract: `nox -s parity -- --python PATH --pyodide DIR`."""
+    install_locked(session, "test")
+    build_web(session)
+    session.run("python", "-m", "tools.parity", *session.posargs)
+
+
+@nox.session(default=False)
 def mutation(session: nox.Session) -> None:
-    """Put small faults into the engine and see whether its tests notice; resumable, two hours for 1,000."""
+    """Put small faults into the engine and see whether its tests notice; resumable, an hour of a core at most."""
     install_locked(session, "test")
     session.run("python", "-m", "tools.mutate_engine", *session.posargs)
 

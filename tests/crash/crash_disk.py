@@ -14,6 +14,8 @@ from pathlib import Path
 import apsw
 
 _numbers = itertools.count()
+REAL = apsw.vfs_names()[0]
+"""The system's own VFS."""
 Hook = Callable[[str, str], bool]
 """Asked before each call with its kind (open, delete, write, sync, truncate) and its file (database, wal, journal).
 
@@ -29,15 +31,16 @@ class CrashVFS(apsw.VFS):
     """`before` is asked before every call that changes the disk, `after_sync` once a sync is done.
 
     `dice`, where given, decide which writes reach the disk before their sync: the others are lost with the process.
+    `default`: whoever names no VFS in this process is on this one.
     """
 
-    def __init__(self, dice: random.Random | None = None) -> None:
+    def __init__(self, dice: random.Random | None = None, *, default: bool = False) -> None:
         self.vfs_name = f"crash-{next(_numbers)}"
         self.before: Hook = no_hook
         self.after_sync: Callable[[str], None] = lambda file: None
         self.dice = dice
         self.held: dict[str, HeldContent] = {}
-        super().__init__(self.vfs_name, "")
+        super().__init__(self.vfs_name, REAL, makedefault=default)
 
     def xOpen(self, name: object, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - apsw's name
         path = name.filename() if isinstance(name, apsw.URIFilename) else str(name)
@@ -65,7 +68,7 @@ class CrashFile(apsw.VFSFile):
         self._vfs = vfs
         self._file = file_of(path)
         self._held = held
-        super().__init__("", name, flags)
+        super().__init__(REAL, name, flags)
         if held is not None:
             held.read_in()
 

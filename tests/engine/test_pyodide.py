@@ -1,25 +1,22 @@
 """The same engine under Pyodide: the same contract, byte for byte, and quick enough for a page.
 
-Needs Node and the npm package `pyodide` in `node_modules` of the root (or in the directory that `TOKENLING_PYODIDE`
+Needs Node and the npm package `pyodide` in `tokenling/web/node_modules` (or in the directory that `TOKENLING_PYODIDE`
 names); skipped where they are not.
 """
 
 import os
 import shutil
 import subprocess
-import zipfile
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-import tokenling
 from tokenling.engine.contract import contract
+from tools.build_web import write_archive
+from tools.parity.builds import PYODIDE_SCRIPT, ROOT
 
-PACKAGE = Path(tokenling.__file__).parent
-SCRIPT = Path(__file__).parent / "pyodide_contract.mjs"
-PYODIDE = Path(os.environ.get("TOKENLING_PYODIDE", str(PACKAGE.parent / "node_modules" / "pyodide")))
+PYODIDE = Path(os.environ.get("TOKENLING_PYODIDE", str(ROOT / "tokenling" / "web" / "node_modules" / "pyodide")))
 NODE = shutil.which("node")
 
 pytestmark = pytest.mark.skipif(
@@ -43,23 +40,15 @@ str(round((time.perf_counter() - began) * 1000))
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The engine and the pinned zone data as one zip."""
     path = tmp_path_factory.mktemp("pyodide") / "engine.zip"
-    zones = Path(str(files("tzdata")))
-    with zipfile.ZipFile(path, "w") as packed:
-        packed.write(PACKAGE / "__init__.py", "tokenling/__init__.py")
-        for source in sorted((PACKAGE / "engine").glob("*.py")):
-            packed.write(source, f"tokenling/engine/{source.name}")
-        for data in sorted(zones.rglob("*")):
-            if data.is_file() and "__pycache__" not in data.parts:
-                packed.write(data, f"tzdata/{data.relative_to(zones)}")
+    write_archive(path)
     return path
 
 
 def under_pyodide(archive: Path, script: str) -> str:
     assert NODE is not None
     found = subprocess.run(
-        [NODE, str(SCRIPT), str(PYODIDE), str(archive), script], capture_output=True, check=True, timeout=300
+        [NODE, str(PYODIDE_SCRIPT), str(PYODIDE), str(archive), script], capture_output=True, check=True, timeout=300
     )
     return found.stdout.decode()
 

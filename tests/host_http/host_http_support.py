@@ -24,7 +24,6 @@ from tokenling.host.envelopes import (
 from tokenling.host.errors import ApiError
 from tokenling.host.exchange import WireLimits
 from tokenling.host.http_app import create_app
-from tokenling.host.json_value import JsonValue
 from tokenling.host.routes import HostFacts
 from tokenling.host.server import hypercorn_config, serve_http
 from tokenling.host.shell import Doors
@@ -152,7 +151,6 @@ async def running(
     waits: Waits | None = None,
     doors: Doors | None = None,
     free_bytes: Callable[[], int] | None = None,
-    newborn: Callable[[JsonValue], bytes] | None = None,
 ) -> AsyncIterator[Running]:
     pets = pets or ScriptedPets()
     doors = doors or Doors(waits=waits or Waits())
@@ -168,7 +166,6 @@ async def running(
         limits=limits,
         doors=doors,
         free_bytes=free_bytes,
-        newborn=newborn,
     )
     stop, stopped = trio.Event(), trio.Event()
 

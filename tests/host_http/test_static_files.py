@@ -8,7 +8,9 @@ import pytest
 from host_http_support import client, problem_of, request_bytes, running
 
 from tokenling.host.errors import WebFilesError
+from tokenling.host.site import GRAPHS, SiteBrain, site_json
 from tokenling.host.static_files import FILES_MAX, brain_files, page_files
+from tokenling.runtime.brain import GRAPH_FILES
 
 INDEX = b"<!doctype html><title>Tokenling</title>"
 SCRIPT = b"export const a = 1;\n"
@@ -161,18 +163,122 @@ def test_a_page_without_an_index_or_with_too_many_files_is_refused(tmp_path: Pat
 def test_a_link_out_of_the_brain_is_not_served(brain_dir: Path) -> None:
     (brain_dir / "tokenizer.json").unlink()
     (brain_dir / "tokenizer.json").symlink_to(brain_dir.parent / "secret.txt")
-    assert "/brain/b/tokenizer.json" not in brain_files(brain_dir, "b")
+    assert "/brain/b/tokenizer.json" not in brain_files(SiteBrain(brain_dir, "b", "fp32"))
 
 
 def test_a_brain_without_a_manifest_offers_the_contract_s_files_only(brain_dir: Path) -> None:
     (brain_dir / "brain.json").unlink()
-    assert set(brain_files(brain_dir, "b")) == {"/brain/b/config.json", "/brain/b/tokenizer.json"}
+    assert set(brain_files(SiteBrain(brain_dir, "b", "fp32"))) == {"/brain/b/config.json", "/brain/b/tokenizer.json"}
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"])
-async def test_the_newborns_path_is_no_file_and_takes_post_only(web_root: Path, method: str) -> None:
-    async with running(web_root=web_root, newborn=lambda _body: b"{}") as host, client(host) as http:
-        refused = await http.request(method, "/app/newborn")
-        made = await http.post("/app/newborn", json={})
-    assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
-    assert (made.status_code, made.content) == (200, b"{}")
+BUILT_SCRIPT = "app/main-0123456789ab.js"
+
+
+@pytest.fixture
+def built_root(tmp_path: Path) -> Path:
+    """A built site: hashed names, codings beside the files, a manifest."""
+    root = tmp_path / "built"
+    (root / "app" / "ort-1.30.0").mkdir(parents=True)
+    files = {
+        "index.html": INDEX,
+        "service-worker.js": SCRIPT,
+        "stray.js": SECRET,
+        BUILT_SCRIPT: SCRIPT * 50,
+        f"{BUILT_SCRIPT}.br": b"as brotli",
+        f"{BUILT_SCRIPT}.gz": b"as gzip",
+        "app/ort-1.30.0/ort.wasm": MODEL,
+        "app/icon.svg": b"<svg/>",
+        "app/alone.br": b"not a coding of anything",
+        "app/site.json": json.dumps({"v": 1, "build": "b", "files": {}}).encode(),
+        "app/site.json.br": b"older than the host's own",
+    }
+    for name, content in files.items():
+        (root / name).write_bytes(content)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding", "content"),
+    [
+        ("br, gzip", "br", b"as brotli"),
+        ("gzip, deflate, br;q=0", "gzip", b"as gzip"),
+        ("gzip;q=0.1", "gzip", b"as gzip"),
+        ("BR", "br", b"as brotli"),
+        ("identity", None, SCRIPT * 50),
+        ("br;q=0.000, gzip; q=0", None, SCRIPT * 50),
+        ("*", None, SCRIPT * 50),
+        ("", None, SCRIPT * 50),
+    ],
+)
+async def test_a_built_file_comes_in_the_best_coding_that_the_client_takes(
+    built_root: Path, accepted: str, coding: str | None, content: bytes
+) -> None:
+    async with running(web_root=built_root) as host:
+        answer = await host.raw(
+            request_bytes("GET", f"/{BUILT_SCRIPT}", b"", f"Accept-Encoding: {accepted}", "Connection: close", key=None)
+        )
+        head, _, body = answer.partition(b"\r\n\r\n")
+        names = dict(line.split(b": ", 1) for line in head.lower().split(b"\r\n")[1:])
+        assert body == content
+        assert names.get(b"content-encoding") == (coding.encode() if coding else None)
+        assert names[b"content-length"] == str(len(content)).encode()
+        assert b"accept-encoding" in head.lower()
+        assert names[b"cache-control"] == b"public, max-age=31536000, immutable"
+        tag = f"If-None-Match: {names[b'etag'].decode()}"
+        again = await host.raw(request_bytes("GET", f"/{BUILT_SCRIPT}", b"", tag, "Connection: close", key=None))
+        assert again.startswith(b"HTTP/1.1 304 ")
+
+
+async def test_each_coding_has_a_tag_of_its_own(built_root: Path) -> None:
+    async with running(web_root=built_root) as host, client(host) as http:
+        codings = ("br", "gzip", "identity")
+        tags = {(await http.head(f"/{BUILT_SCRIPT}", headers={"accept-encoding": c})).headers["etag"] for c in codings}
+    assert len(tags) == 3
+
+
+async def test_only_names_that_carry_their_content_are_immutable(built_root: Path) -> None:
+    async with running(web_root=built_root) as host, client(host) as http:
+        kept = {
+            path: (await http.get(path)).headers["cache-control"]
+            for path in ("/", "/service-worker.js", "/app/icon.svg", "/app/site.json", "/app/ort-1.30.0/ort.wasm")
+        }
+        missing = [(await http.get(path)).status_code for path in ("/stray.js", f"/{BUILT_SCRIPT}.br", "/app/main.js")]
+        alone = await http.get("/app/alone.br")
+    assert {path for path, control in kept.items() if "immutable" in control} == {"/app/ort-1.30.0/ort.wasm"}
+    assert missing == [404, 404, 404]
+    assert alone.status_code == 200
+
+
+async def test_the_site_s_manifest_names_the_host_s_brain_and_no_stale_coding_of_it(
+    built_root: Path, brain_dir: Path
+) -> None:
+    (brain_dir / "onnx" / "model_q4.onnx_data").write_bytes(b"more")
+    async with running(web_root=built_root, brain_dir=brain_dir) as host, client(host) as http:
+        answer = await http.get("/app/site.json", headers={"accept-encoding": "br"})
+        brain = answer.json()["brain"]
+        fetched = {name: (await http.get(f"/{brain['base']}{name}")).content for name in brain["files"]}
+    assert "content-encoding" not in answer.headers
+    assert answer.json()["hosted"] is True
+    assert set(brain["files"]) == {
+        "brain.json", "config.json", "tokenizer.json", "onnx/model_q4.onnx", "onnx/model_q4.onnx_data"
+    }  # fmt: skip
+    for name, entry in brain["files"].items():
+        assert (entry["bytes"], entry["sha256"]) == (len(fetched[name]), hashlib.sha256(fetched[name]).hexdigest())
+
+
+def test_a_brain_without_the_page_s_graph_is_told_as_not_portable(built_root: Path, brain_dir: Path) -> None:
+    missing = json.loads(site_json(built_root, SiteBrain(brain_dir, "b", "q8"), hosted=True) or b"")
+    assert (missing["brain"], missing["brainMissing"]) == (None, "not_portable")
+    none = json.loads(site_json(built_root, None, hosted=False, default_host="https://pets.example") or b"")
+    assert (none["brainMissing"], none["defaultHost"]) == ("not_bundled", "https://pets.example")
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"v": 2}', b"\xff"])
+def test_a_manifest_that_is_none_is_refused(built_root: Path, content: bytes) -> None:
+    (built_root / "app" / "site.json").write_bytes(content)
+    with pytest.raises(WebFilesError, match=r"app/site\.json"):
+        site_json(built_root, None, hosted=True)
+
+
+def test_the_graphs_of_the_site_are_the_runtime_s() -> None:
+    assert dict(GRAPH_FILES) == GRAPHS

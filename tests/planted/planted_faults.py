@@ -132,9 +132,9 @@ FAULTS = (
         "restore without a floor",
         (
             Change(
-                "tokenling/store/backups.py",
-                "            return survey.highest(connection)\n",
-                "            return 0\n",
+                "tokenling/store/restoring.py",
+                "_Old(survey.highest(connection), ",
+                "_Old(0, ",
             ),
         ),
         "tests/store/test_restore_floor.py",

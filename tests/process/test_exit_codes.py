@@ -84,6 +84,60 @@ def test_a_check_passes_and_leaves_no_database_behind(environ, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def contents(directory):
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def test_a_check_starts_on_a_copy_and_changes_nothing_of_a_database_that_a_start_would_change(start, environ, brain_id):
+    home = start()
+    with Owner(home) as owner:
+        owner.adopt(quiet_save(brain_id, "newt"))
+        home.process.kill()
+        home.process.wait()
+    before = contents(home.state)
+    assert len(before["pets.sqlite-wal"]) > 0, "a start folds this in"
+    done = run("serve", "--check", environ=environ | {"SUBTOKENLING_DB": str(home.state / "pets.sqlite")})
+    assert (0, "") == (done.returncode, done.stderr)
+    assert before == contents(home.state)
+
+
+def test_a_check_does_not_migrate_and_names_the_database_itself(environ, tmp_path):
+    database = tmp_path / "host" / "pets.sqlite"
+    database.parent.mkdir()
+    database.touch()  # the oldest schema: none
+    done = run("serve", "--check", environ=environ | {"SUBTOKENLING_DB": str(database)})
+    assert (0, {"pets.sqlite": b""}) == (done.returncode, contents(database.parent)), done.stderr
+    database.write_bytes(b"no database" * 1000)
+    done = run("serve", "--check", environ=environ | {"SUBTOKENLING_DB": str(database)})
+    assert (4, True) == (done.returncode, f"{database}: found corrupt" in done.stderr), done.stderr
+
+
+def test_a_check_of_a_database_that_a_host_holds_is_refused(start, environ):
+    home = start()
+    done = run("serve", "--check", environ=environ | {"SUBTOKENLING_DB": str(home.state / "pets.sqlite")})
+    assert (4, True) == (done.returncode, "locked" in done.stderr)
+
+
+@pytest.mark.parametrize("setting", ["LISTEN", "METRICS_LISTEN"])
+def test_a_check_says_when_an_address_is_taken(environ, setting):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = run("serve", "--check", environ=environ | {f"SUBTOKENLING_{setting}": address})
+    assert (2, True) == (done.returncode, f"cannot listen on {address}: another program" in done.stderr)
+
+
+def test_a_warm_brain_leaves_nothing_in_the_user_s_directories(environ, tmp_path):
+    """ONNX Runtime's own telemetry would keep a device id there."""
+    home = tmp_path / "home"
+    home.mkdir()
+    places = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "TMPDIR": str(tmp_path)}
+    done = run("serve", "--check", environ=environ | places)
+    assert (0, "") == (done.returncode, done.stderr)
+    assert list(home.rglob("*")) == []
+
+
 def test_the_configuration_is_shown_with_its_sources_and_without_the_enrol_code(environ):
     done = run("serve", "--print-config", environ=environ | {"SUBTOKENLING_ENROL_CODE": "otter-lamp-42"})
     assert (0, "") == (done.returncode, done.stderr)
@@ -109,7 +163,7 @@ def test_a_wrong_option_is_a_matter_of_settings(option):
 
 
 def test_settings_do_not_reach_a_preview_and_it_says_so(tmp_path, environ):
-    done = run("preview", "--check", "--state", tmp_path / "state", environ=environ)
+    done = run("preview", "--check", "--port", "0", "--state", tmp_path / "state", environ=environ)
     assert done.returncode == 0, done.stderr
     assert "preview reads no settings" in done.stderr
 

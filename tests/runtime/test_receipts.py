@@ -158,6 +158,12 @@ def test_what_ran_elsewhere_is_not_provable_here(brain: Brain, honest: Document,
     assert Verdict("not_provable_here", name) == verify(canonical_json(honest), brain)  # type: ignore[arg-type]
 
 
+def test_what_a_page_wrote_is_proved_here(brain: Brain, honest: Document) -> None:
+    """The page's exact logits agree with these to about 1e-5; which draws were near is its own (tests/browser)."""
+    honest |= {"provider": "wasm", "ortVersion": brain.ort_version, "nearTies": [3]}
+    assert Verdict("identical") == verify(canonical_json(honest), brain)  # type: ignore[arg-type]
+
+
 def test_near_ties_of_another_processor_are_its_own(brain: Brain, honest: Document) -> None:
     """Rounding may put a draw on either side of being near; the tokens are what is proved."""
     honest["nearTies"] = [3]

@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 
 from tokenling.runtime import LaneFailed, Sampling
 from tokenling.runtime.exp2_table import EXP2_TABLE
-from tokenling.runtime.sampling import choose, could_choose, draw64, kept, philox4x32, picked, top_ids, weights_of
+from tokenling.runtime.sampling import (
+    choose,
+    could_choose,
+    draw64,
+    id_of,
+    kept,
+    philox4x32,
+    picked,
+    top_values,
+    weights_of,
+)
 
 ROOT = Path(__file__).parents[2]
 VECTORS = json.loads((Path(__file__).parent / "sampling_vectors.json").read_text("utf-8"))
@@ -22,6 +32,12 @@ VECTORS = json.loads((Path(__file__).parent / "sampling_vectors.json").read_text
 
 def row(*values: float) -> np.ndarray:
     return np.array(values, dtype=np.float32)
+
+
+def top_ids(logits: np.ndarray, top_k: int) -> list[int]:
+    """The tokens in the order in which `choose` goes through them."""
+    top = top_values(logits, top_k)
+    return [id_of(logits, top, at) for at in range(len(top))]
 
 
 @pytest.mark.parametrize(
@@ -92,18 +108,18 @@ def test_one_weight_worked_by_hand() -> None:
 
 def test_ties_go_to_the_lower_id_everywhere() -> None:
     assert choose(row(0, 3, 3, 3), Sampling(0, 40, 1000, 5), 0).token == 1
-    assert top_ids(row(1, 2, 1, 2, 1), 3).tolist() == [1, 3, 0]
-    assert top_ids(row(1, 2, 1, 2, 1), 0).tolist() == [1, 3, 0, 2, 4]
+    assert top_ids(row(1, 2, 1, 2, 1), 3) == [1, 3, 0]
+    assert top_ids(row(1, 2, 1, 2, 1), 0) == [1, 3, 0, 2, 4]
 
 
 def test_many_ties_go_to_the_lower_ids() -> None:
     logits = np.tile(row(1, 2), 200)
-    assert top_ids(logits, 150).tolist() == list(range(1, 300, 2))
-    assert top_ids(logits, 0).tolist() == [*range(1, 400, 2), *range(0, 400, 2)]
+    assert top_ids(logits, 150) == list(range(1, 300, 2))
+    assert top_ids(logits, 0) == [*range(1, 400, 2), *range(0, 400, 2)]
 
 
 def test_a_mark_on_a_border_belongs_to_the_next_token_of_any_weight() -> None:
-    sums = np.array([5, 5, 8])
+    sums = [5, 5, 8]
     assert [picked(sums, mark) for mark in (0, 4, 5, 7)] == [0, 0, 2, 2]
 
 
@@ -177,6 +193,17 @@ def test_a_near_tie_is_a_draw_at_an_edge() -> None:
     assert 5 < len(near) < 40  # 2e-3 * 0.25 on both sides of the middle, of 20,000: 20
 
 
+@pytest.mark.parametrize("size", [2, 2048, 49_152])
+def test_a_nan_is_a_fault_wherever_it_stands(size: int) -> None:
+    for at in (0, size // 2, size - 1):
+        for temperature in (0, 850):
+            logits = np.zeros(size, dtype=np.float32)
+            logits[at] = np.nan
+            with pytest.raises(LaneFailed) as failure:
+                choose(logits, Sampling(temperature, 40, 920, 1), 0)
+            assert failure.value.code == "logits_not_finite"
+
+
 @pytest.mark.parametrize("size", [1001, 49_152])
 @pytest.mark.parametrize("top_k", [1, 2, 40, 1000])
 def test_the_top_of_a_large_vocabulary_is_that_of_sorting_it(size: int, top_k: int) -> None:
@@ -191,4 +218,4 @@ def test_the_top_of_a_large_vocabulary_is_that_of_sorting_it(size: int, top_k: i
     for row in rows.values():
         logits = row.astype(np.float32)
         expected = np.argsort(-logits, kind="stable")[:top_k]
-        assert expected.tolist() == top_ids(logits, top_k).tolist()
+        assert expected.tolist() == top_ids(logits, top_k)

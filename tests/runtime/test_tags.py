@@ -230,14 +230,16 @@ def test_a_mask_kept_from_turn_to_turn_answers_as_a_new_one() -> None:
     index = TokenIndex(table_of())
     insertions = {"[look]": 3}
     kept = make_mask(index, TAGS, insertions)
-    kept.legal(OUTSIDE, 9)
+    kept.cut(OUTSIDE, 9)
     assert kept is make_mask(index, TAGS, insertions)
     assert kept is not make_mask(index, TAGS, {"[look]": 4})  # a longer answer costs more of the budget
     state = kept.walk(OUTSIDE, 2 + 1 + ord("[")).state
+    logits = np.arange(index.size, dtype=np.float32)
     for room in (0, 1, 2, 5, 40, NEVER - 1):
         fresh = make_mask(TokenIndex(table_of()), TAGS, insertions)
         for where in (OUTSIDE, state):
-            assert np.array_equal(fresh.costs(where) <= room, kept.legal(where, room))
+            expected = np.where(fresh.costs(where) <= room, logits, -np.inf)
+            assert np.array_equal(expected, kept.cut(where, room).over(logits, np.empty_like(logits)))
 
 
 def test_what_a_lane_keeps_of_masks_is_bounded() -> None:

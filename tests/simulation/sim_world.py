@@ -47,12 +47,12 @@ class Weather:
 class World:
     """Everything in one life, and one method a kind of step."""
 
-    def __init__(self, seed: int, store: SimulatedStore) -> None:
+    def __init__(self, seed: int, store: SimulatedStore, page: type[Browser] = Browser) -> None:
         self.chance = random.Random(seed)  # noqa: S311 - a life, not a secret
         self.weather = Weather.drawn(self.chance)
         self.ledger = Ledger()
         self.host = Host(store, self.ledger, self.chance)
-        self.pages = tuple(Browser(name, self._outside()) for name in ("alder", "birch"))
+        self.pages = tuple(page(name, self._outside()) for name in ("alder", "birch"))
         self.messages: list[tuple[Request, Answer | None]] = []
         self.reachable = {page.name: True for page in self.pages}
         self.calm = False
@@ -285,9 +285,10 @@ class World:
                 self._run_host()
 
 
-def run_life(seed: int, steps: int, store: SimulatedStore) -> World:
-    """One life of so many steps. Whatever goes wrong carries the seed and the last steps."""
-    world = World(seed, store)
+def run_life(seed: int, steps: int, store: SimulatedStore, page: type[Browser] = Browser) -> World:
+    """One life of so many steps. Whatever goes wrong carries the seed and the last steps. `page` is who decides for the
+    owners' pages."""
+    world = World(seed, store, page)
     try:
         for _ in range(steps):
             world.step()

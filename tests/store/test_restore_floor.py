@@ -4,8 +4,7 @@ from pathlib import Path
 
 from store_cases import NOW_MS, adopt, held
 
-from tokenling.store import open_store
-from tokenling.store.backups import back_up_beside, restore
+from tokenling.store import back_up_beside, open_store, restore
 
 
 async def test_an_old_backup_in_place_of_a_young_one_never_brings_an_epoch_back(path: Path, tmp_path: Path) -> None:

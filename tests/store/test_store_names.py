@@ -8,7 +8,7 @@ from tokenling.store.errors import FailureCode, failure_of
 
 NAMES = """
 Checked Counts FailureCode OpenCode PetSummary PrefixUnknown Rebrained ReplacedSave Restored StaleWrite Statistics Store
-StoreError StoreFailed StoreRefused back_up_beside check_file open_store restore
+StoreError StoreFailed StoreRefused back_up_beside check_file copy_to_try open_store restore
 """
 
 

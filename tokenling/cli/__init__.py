@@ -28,6 +28,7 @@ COMMANDS = {
     "probe": Entry("tokenling.cli.probe", "command", "Run generation requests on a brain, with timings."),
     "verify": Entry("tokenling.cli.verify", "command", "Run a turn again from its turn receipt."),
     "contract": Entry("tokenling.cli.contract", "command", "Print what every build of the engine agrees on."),
+    "site": Entry("tokenling.cli.site", "site", "Write the browser app as a static site."),
     "brain": Entry("tokenling.cli.brain", "command", "Show where the shipped brain is, and its digests."),
 }
 """In the order of `tokenling --help`."""

@@ -10,7 +10,11 @@ from tokenling.cli.logs import set_up_logs
 from tokenling.host.exits import HostRefused
 from tokenling.host.plan import HostPlan
 
-WEB_ROOT = Path(__file__).parents[1] / "web" / "plain"
+_WEB = Path(__file__).parents[1] / "web"
+BUILT = _WEB / "built"
+"""Where the browser app is, when it was built (`tools/build_web`; `pip install` with npm at hand)."""
+WEB_ROOT = BUILT if (BUILT / "index.html").is_file() else _WEB / "unbuilt"
+"""The browser app, else a page that says how to get it."""
 
 
 def available_cores() -> int:

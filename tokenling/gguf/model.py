@@ -97,6 +97,7 @@ def brain_of(model: Model, tokenizer: Tokenizer, eos_ids: tuple[int, ...], *, br
         file_sha256=model.files,
         ort_version=model.ort_version,
         ort_session=model.ort_session,
+        unread=frozenset(),
     )
 
 
@@ -132,7 +133,8 @@ def _write(file: GgufFile, choices: Choices, folder: Path) -> tuple[str, ...]:
 
 def _session(folder: Path, numerics: Numerics, threads: int) -> "onnxruntime.InferenceSession":
     """An ORT session over the graph in `folder`, whose weights it maps."""
-    session = open_session(str(folder / cache.MODEL_FILE), numerics, threads, "built graph")
+    graph = (folder / cache.MODEL_FILE).read_bytes()  # a skeleton: the weights lie beside it
+    session = open_session(graph, numerics, threads, "built graph", str(folder))
     give_back(folder / WEIGHTS_FILE)
     return session
 

@@ -1,7 +1,6 @@
 """The HTTP application: the routes in one table, Quart around them, the shell around Quart."""
 
 from collections.abc import Callable, Collection, Mapping
-from functools import partial
 from pathlib import Path
 
 from quart import Response, request
@@ -13,11 +12,11 @@ from tokenling.host.condition import Condition
 from tokenling.host.envelopes import PetsPort
 from tokenling.host.errors import ApiError
 from tokenling.host.exchange import WireLimits
-from tokenling.host.json_value import JsonValue
 from tokenling.host.polls import Polls
-from tokenling.host.routes import Api, Files, HostFacts, Newborns
+from tokenling.host.routes import Api, Files, HostFacts
 from tokenling.host.shell import SAVE_BODY_BYTES_MAX, Doors, Shell
-from tokenling.host.static_files import StaticFile, brain_files, page_files
+from tokenling.host.site import SITE_JSON, SiteBrain, site_json
+from tokenling.host.static_files import CONTENT_TYPES, StaticFile, brain_files, made_file, page_files
 
 API_ROUTES: Mapping[tuple[str, str], str] = {
     ("GET", "/api/health"): "health",
@@ -30,10 +29,7 @@ API_ROUTES: Mapping[tuple[str, str], str] = {
     ("GET", "/api/pets/<pet_id>/receipts"): "receipts",
 }
 """Each route and the handler of `Api` behind it; docs/api.md lists the same ones and a test holds that."""
-NEWBORN_ROUTE = "/app/newborn"
-"""POST only, without a key: a page that has no engine asks for the save that it then adopts."""
-OTHER_METHODS = ("GET", "PUT", "PATCH", "DELETE", "OPTIONS")
-FILE_ROUTES = ("/", "/app/<path:name>", "/brain/<brain_id>/<path:name>")
+FILE_ROUTES = ("/", "/service-worker.js", "/app/<path:name>", "/brain/<brain_id>/<path:name>")
 
 
 def create_app(
@@ -44,32 +40,30 @@ def create_app(
     allowed_hosts: Collection[str] | None = None,
     web_root: Path | None = None,
     brain_dir: Path | None = None,
+    precision: str = "q4",
     enrol_code: str | None = None,
-    newborn: Callable[[JsonValue], bytes] | None = None,
     limits: WireLimits | None = None,
     doors: Doors | None = None,
     free_bytes: Callable[[], int] | None = None,
 ) -> Shell:
     """The application to hand to `serve_http`. Origins are exact (`https://app.example`); None allows every host name.
-    `free_bytes` tells what is left of the database's disk, for health.
+    `free_bytes` tells what is left of the database's disk, for health. `precision` is the graph that a page is offered.
 
     Raises `WebFilesError` when the page cannot be served. Reads and hashes the page's and the brain's files: call it
     before the listener opens.
     """
     doors = doors or Doors()
     files: dict[str, StaticFile] = {}
+    brain = None if brain_dir is None else SiteBrain(brain_dir, facts.release, precision)
     if web_root is not None:
         files |= page_files(web_root)
-    if brain_dir is not None:
-        files |= brain_files(brain_dir, facts.release)
+        if (manifest := site_json(web_root, brain, hosted=True)) is not None:
+            files[f"/{SITE_JSON}"] = made_file(manifest, CONTENT_TYPES[".json"])
+    if brain is not None:
+        files |= brain_files(brain)
     polls = Polls(pets, doors.waits)
     condition = Condition(pets, doors.waits, free_bytes=free_bytes)
     quart = _quart(Api(pets, polls, facts, enrol_code=enrol_code, condition=condition), Files(files))
-    if newborn is not None:
-        add = partial(quart.add_url_rule, NEWBORN_ROUTE, provide_automatic_options=False)
-        add(endpoint="newborn", view_func=Newborns(newborn).make, methods=["POST"])
-        # beside the files' rule, which would take the path for a file's that is not there
-        add(endpoint="not newborn", view_func=_only_post, methods=OTHER_METHODS)
     return Shell(
         quart,
         doors,
@@ -78,10 +72,6 @@ def create_app(
         allowed_hosts=allowed_hosts,
         limits=limits or WireLimits(),
     )
-
-
-async def _only_post() -> Response:
-    raise MethodNotAllowed(valid_methods=["POST"])
 
 
 def _quart(api: Api, files: Files) -> QuartTrio:

@@ -7,7 +7,6 @@ from typing import TypeVar
 import trio
 from quart import Response, request
 
-from tokenling.host import strict_json
 from tokenling.host.answers import encoded
 from tokenling.host.envelope_fields import (
     Preparation,
@@ -22,7 +21,7 @@ from tokenling.host.json_value import JsonValue
 from tokenling.host.keys import same_secret
 from tokenling.host.polls import Polls, check_pet_id, etag_asked_for
 from tokenling.host.query import wrong_parameter
-from tokenling.host.static_files import PAGE_POLICY, StaticFile
+from tokenling.host.static_files import PAGE_POLICY, StaticFile, accepted_codings
 
 PROTOCOL_VERSION = 1
 PARSE_INLINE_BYTES_MAX = 16_384
@@ -131,18 +130,6 @@ class Api:
             raise ApiError(403, "enrol_wrong", "The enrol code is not this host's.")
 
 
-class Newborns:
-    """The handler of `POST /app/newborn`: the save that a page without an engine adopts. No key, nothing stored."""
-
-    def __init__(self, save_of: Callable[[JsonValue], bytes]) -> None:
-        self._save_of = save_of
-
-    async def make(self) -> Response:
-        refuse_query()
-        body = await request.get_data(cache=False, as_text=False, parse_form_data=False)
-        return json_response(self._save_of(strict_json.parse(body)), headers={"cache-control": "no-store"})
-
-
 class Files:
     """The handlers of the page and the brain, by exact path."""
 
@@ -153,16 +140,21 @@ class Files:
         file = self._files.get(request.path)
         if file is None:
             raise ApiError(404, "unknown_route", "Nothing is served at this path.")
+        coding, form = file.choose(accepted_codings(request.headers.get("accept-encoding", "").encode("latin-1")))
         headers = {
-            "etag": file.etag,
+            "etag": form.etag,
             "cache-control": file.cache_control,
             "content-security-policy": PAGE_POLICY,
             "cross-origin-opener-policy": "same-origin",
         }
-        if etag_asked_for(tuple(request.scope["headers"])) == file.etag:
-            return Response(b"", status=304, headers=headers)
-        headers["content-length"] = str(file.size)
-        pieces = nothing() if request.method == "HEAD" else file.pieces()
+        if file.encoded:
+            headers["vary"] = "Accept-Encoding"
+        if file.has_tag(asked := etag_asked_for(tuple(request.scope["headers"]))):
+            return Response(b"", status=304, headers={**headers, "etag": asked or form.etag})
+        if coding is not None:
+            headers["content-encoding"] = coding
+        headers["content-length"] = str(form.size)
+        pieces = nothing() if request.method == "HEAD" else form.pieces()
         return Response(pieces, headers=headers, content_type=file.content_type)
 
 

@@ -37,7 +37,6 @@ from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.http_app import create_app
 from tokenling.host.listener import bind_listener, bound_address, own_hosts, own_origins
 from tokenling.host.metrics import Metrics, Sources
-from tokenling.host.newborn import newborn_save
 from tokenling.host.notify import Notifier
 from tokenling.host.pets import Pets, PetsSettings
 from tokenling.host.plan import HostBrain, HostPlan
@@ -47,13 +46,13 @@ from tokenling.host.routes import HostFacts
 from tokenling.host.server import hypercorn_config, serve_http
 from tokenling.host.setting_values import Address
 from tokenling.host.shell import Doors, Shell
-from tokenling.store import Store, StoreFailed, StoreRefused, open_store
+from tokenling.store import Store, StoreFailed, StoreRefused, copy_to_try, open_store
 
 STOP_S = 1.4
 """From the signal to the forced end of what does not stop by itself; the promise is 2 s."""
 
-_Bound: TypeAlias = tuple[socket.socket, socket.socket | None] | None
-"""The listener of the API and, where one is set, that of the metrics; None for a check."""
+_Bound: TypeAlias = tuple[socket.socket, socket.socket | None]
+"""The listener of the API and, where one is set, that of the metrics. A check only sees that they can be had."""
 
 log = structlog.stdlib.get_logger("tokenling.host")
 
@@ -75,11 +74,9 @@ class _Stop:
 def run_host(plan: HostPlan) -> ExitCode:
     """Run until stopped; the exit code. Raises `HostRefused` when it cannot start; anything else is a crash."""
     with contextlib.ExitStack() as stack:
-        bound: _Bound = None
-        if not plan.check:
-            listener = stack.enter_context(contextlib.closing(bind_listener(plan.settings.listen)))
-            second = plan.settings.metrics_listen
-            bound = listener, None if second is None else stack.enter_context(contextlib.closing(bind_listener(second)))
+        listener = stack.enter_context(contextlib.closing(bind_listener(plan.settings.listen)))
+        second = plan.settings.metrics_listen
+        bound = listener, None if second is None else stack.enter_context(contextlib.closing(bind_listener(second)))
         try:
             trio.run(_run, plan, bound)
         except BaseExceptionGroup as group:
@@ -118,27 +115,30 @@ async def _watch_signals(stop: _Stop, *, task_status: trio.TaskStatus[None]) -> 
 
 @contextlib.asynccontextmanager
 async def _opened_store(plan: HostPlan) -> AsyncIterator[Store]:
-    """The database; for a check of one that does not exist yet, an empty one that vanishes again."""
+    """The database; for a check a copy, or an empty one where there is none, that vanishes again."""
     async with contextlib.AsyncExitStack() as stack:
         path = plan.settings.database
-        if plan.check and not path.exists():
-            path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tokenling-check-"))) / "check.sqlite"
         try:
+            if plan.check:
+                path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tokenling-check-"))) / path.name
+                if plan.settings.database.exists():
+                    await trio.to_thread.run_sync(copy_to_try, plan.settings.database, path)
             store = await stack.enter_async_context(open_store(path, now_ms=plan.now_ms()))
         except StoreRefused as refused:
-            raise HostRefused(ExitCode.DATABASE, f"database {refused.code}: {refused}") from None
+            told = StoreRefused(refused.code, plan.settings.database, refused.found, refused.expected)
+            raise HostRefused(ExitCode.DATABASE, f"database {refused.code}: {told}") from None
         yield store
 
 
 async def _start_and_serve(plan: HostPlan, store: Store, bound: _Bound, stop: _Stop) -> None:
     brain = await trio.to_thread.run_sync(plan.load_brain, plan.settings, abandon_on_cancel=True)
     pets = await _started_pets(plan, store, brain)
-    if bound is None:
-        return plan.announce(None, brain)
     listener, second = bound
     address = bound_address(listener)
     doors = Doors(rates=Rates(None if plan.preview else LIMITS), trusted=networks_of(plan.settings.trusted_proxies))
     app = await trio.to_thread.run_sync(_application, plan, pets, brain, address, doors)
+    if plan.check:
+        return plan.announce(None, brain)
     notifier = Notifier()
     stop.serving = True
     async with trio.open_nursery() as parts:
@@ -177,7 +177,7 @@ async def _started_pets(plan: HostPlan, store: Store, brain: HostBrain) -> Pets:
     settings = PetsSettings(pets_max=plan.settings.pets_max, weather_seed=plan.settings.weather_seed)
     try:
         pets = Pets(store, brain.generators, now_ms=plan.now_ms, settings=settings)
-        if plan.preview and not plan.check:
+        if plan.preview:
             await _follow_succession(plan, store, brain)
         await pets.start()
     except RewriteRefused as refused:
@@ -185,8 +185,6 @@ async def _started_pets(plan: HostPlan, store: Store, brain: HostBrain) -> Pets:
     except PromptVersionRefused as refused:
         raise HostRefused(ExitCode.BRAIN, str(refused)) from None
     except BrainInUse as refused:
-        if plan.check and plan.preview and set(refused.others) <= set(brain.succeeds):
-            return pets  # a start would move them; a check changes nothing
         raise HostRefused(ExitCode.DATABASE, str(refused)) from None
     except StartRefused as refused:  # a name that fits no save, a clock that is plainly wrong
         raise HostRefused(ExitCode.SETTINGS, str(refused)) from None
@@ -219,12 +217,10 @@ def _application(plan: HostPlan, pets: Pets, brain: HostBrain, address: Address,
             allowed_hosts=hosts,
             web_root=plan.web_root,
             brain_dir=brain.directory,
+            precision=settings.precision,
             enrol_code=settings.enrol_code,
             doors=doors,
             free_bytes=partial(free_bytes, settings.database),
-            newborn=lambda body: newborn_save(
-                body, brain_id=brain.brain_id, weather_seed=settings.weather_seed, now_ms=plan.now_ms()
-            ),
         )
     except WebFilesError as refused:
         raise HostRefused(ExitCode.SETTINGS, str(refused)) from None

@@ -2,14 +2,16 @@
 
 import hashlib
 import json
+import re
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import trio
 
 from tokenling.host.errors import WebFilesError
 from tokenling.host.exchange import PIECE_BYTES
+from tokenling.host.site import SiteBrain
 
 FILES_MAX = 2000
 """Files of a page. A guess: the whole browser app has a few dozen."""
@@ -40,50 +42,100 @@ PAGE_POLICY = (
     "worker-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; manifest-src 'self'; "
     # an owner's page talks to the host the owner chose: https anywhere, plain http on this machine only
     "connect-src 'self' https: http://localhost:* http://127.0.0.1:*; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types tokenling"  # the one policy lets our own workers through
 )
 REVALIDATE = "no-cache"
 IMMUTABLE = "public, max-age=31536000, immutable"
+NAMED_BY_CONTENT = re.compile(r"-[0-9a-f]{12}\.\w+$|^app/(?:pyodide|ort)-[0-9][0-9.]*/")
+"""Names that carry their content's hash, or a version in their directory's name: they never change their bytes."""
+ENCODINGS = (("br", ".br"), ("gzip", ".gz"))
+"""Content codings that the build lays beside a file, the smaller first, and their suffixes."""
+ROOT_FILES = ("index.html", "service-worker.js")
+"""What stands beside `app/`: a service worker's place decides what it may serve."""
 
 
 @dataclass(frozen=True, slots=True)
-class StaticFile:
-    """One file as it was at start. `etag` holds its quotes and comes from the content's SHA-256."""
+class Encoded:
+    """One representation of a file as it was at start. `etag` holds its quotes: each representation has its own."""
 
-    path: Path
+    source: Path | bytes
     size: int
-    content_type: str
     etag: str
-    cache_control: str
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """The content. A file that has become shorter ends the answer short, which the client notices."""
+        if isinstance(self.source, bytes):
+            yield self.source
+            return
         left = self.size
-        async with await trio.open_file(self.path, "rb") as file:
+        async with await trio.open_file(self.source, "rb") as file:
             while left > 0 and (piece := await file.read(min(PIECE_BYTES, left))):
                 left -= len(piece)
                 yield piece
 
 
-def page_files(root: Path) -> Mapping[str, StaticFile]:
-    """`{"/": index.html, "/app/NAME": every file below root}`, links followed only where they stay inside.
+@dataclass(frozen=True, slots=True)
+class StaticFile:
+    """One file as it was at start: its plain bytes, and those in each content coding that lies beside it."""
 
-    Raises `WebFilesError` when there is no index.html or there are too many files.
+    plain: Encoded
+    content_type: str
+    cache_control: str
+    encoded: Mapping[str, Encoded] = field(default_factory=dict)
+
+    def choose(self, accepted: frozenset[str]) -> tuple[str | None, Encoded]:
+        """The best coding that the client takes, None for plain, and its representation."""
+        for coding, _ in ENCODINGS:
+            if coding in accepted and coding in self.encoded:
+                return coding, self.encoded[coding]
+        return None, self.plain
+
+    def has_tag(self, etag: str | None) -> bool:
+        return etag is not None and any(etag == form.etag for form in (self.plain, *self.encoded.values()))
+
+
+def accepted_codings(header: bytes) -> frozenset[str]:
+    """What an `Accept-Encoding` takes, of those that we may have. `q=0` refuses; nothing else of `q` matters here."""
+    found = set()
+    for part in header.decode("latin-1").lower().split(","):
+        name, _, parameter = part.partition(";")
+        weight = parameter.strip().removeprefix("q=").strip()
+        if not (parameter and re.fullmatch(r"0(\.0*)?", weight)):
+            found.add(name.strip())
+    return frozenset(found)
+
+
+def page_files(root: Path) -> Mapping[str, StaticFile]:
+    """`{"/": index.html, "/service-worker.js", "/app/NAME": every file below root/app}` of a built site.
+
+    A directory without an `app` of its own is served whole below `/app/`. Links are followed only where they stay
+    inside. Raises `WebFilesError` when there is no index.html or there are too many files.
     """
     home = root.resolve()
-    found = {name: _static_file(path, REVALIDATE) for name, path in _names_below(home)}
+    found = dict(_names_below(home))
     if "index.html" not in found:
         raise WebFilesError("the page has no index.html")
-    return {"/": found["index.html"], **{f"/app/{name}": file for name, file in found.items()}}
+    if (home / "app").is_dir():
+        paths = {f"/{name}": name for name in found if name in ROOT_FILES or name.startswith("app/")}
+    else:
+        paths = {f"/app/{name}": name for name in found}
+    suffixes = tuple(suffix for _, suffix in ENCODINGS)
+    files = {
+        path: _static_file(found[name], IMMUTABLE if NAMED_BY_CONTENT.search(name) else REVALIDATE)
+        for path, name in paths.items()
+        if not (name.endswith(suffixes) and name.rpartition(".")[0] in found)
+    }
+    return {**files, "/": _static_file(found["index.html"], REVALIDATE)}
 
 
-def brain_files(directory: Path, brain_id: str) -> Mapping[str, StaticFile]:
-    """`/brain/BRAIN_ID/NAME` for what brain.json lists and is there, and for the contract's own files."""
-    home = directory.resolve()
+def brain_files(brain: SiteBrain) -> Mapping[str, StaticFile]:
+    """`/brain/BRAIN_ID/NAME` for what brain.json lists and is there, and for all that a page needs of it."""
+    home = brain.directory.resolve()
     listed = tuple(_listed_names(home / "brain.json"))
-    paths = {name: (home / name).resolve() for name in (*BRAIN_CONTRACT_FILES, *listed)}
+    paths = {name: (home / name).resolve() for name in (*BRAIN_CONTRACT_FILES, *listed, *brain.files())}
     return {
-        f"/brain/{brain_id}/{name}": _static_file(path, IMMUTABLE)
+        f"/brain/{brain.id}/{name}": _static_file(path, IMMUTABLE)
         for name, path in paths.items()
         if path.is_relative_to(home) and path.is_file()
     }
@@ -110,12 +162,22 @@ def _listed_names(manifest: Path) -> list[str]:
 
 
 def _static_file(path: Path, cache_control: str) -> StaticFile:
+    beside = {coding: path.with_name(path.name + suffix) for coding, suffix in ENCODINGS}
+    return StaticFile(
+        plain=_encoded(path),
+        content_type=CONTENT_TYPES.get(path.suffix.lower(), "application/octet-stream"),
+        cache_control=cache_control,
+        encoded={coding: _encoded(sibling) for coding, sibling in beside.items() if sibling.is_file()},
+    )
+
+
+def made_file(content: bytes, content_type: str) -> StaticFile:
+    """A file that the host itself writes at start."""
+    plain = Encoded(content, len(content), f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+    return StaticFile(plain, content_type, REVALIDATE)
+
+
+def _encoded(path: Path) -> Encoded:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return StaticFile(
-        path=path,
-        size=path.stat().st_size,
-        content_type=CONTENT_TYPES.get(path.suffix.lower(), "application/octet-stream"),
-        etag=f'"{digest[:32]}"',
-        cache_control=cache_control,
-    )
+    return Encoded(path, path.stat().st_size, f'"{digest[:32]}"')

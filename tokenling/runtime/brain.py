@@ -19,7 +19,15 @@ from tokenling.runtime.files import (
     sha256_inside,
 )
 from tokenling.runtime.graph import GraphLayout, check_graph
-from tokenling.runtime.ort import THREADS_MAX, Numerics, check_installation, open_session, signature
+from tokenling.runtime.ort import (
+    THREADS_MAX,
+    Numerics,
+    check_installation,
+    open_session,
+    return_freed_memory,
+    signature,
+)
+from tokenling.runtime.rewrite import rewrite
 from tokenling.runtime.tokenizer import Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
@@ -70,6 +78,8 @@ class Brain:
     file_sha256: Mapping[str, str]
     ort_version: str
     ort_session: "onnxruntime.InferenceSession"
+    unread: frozenset[str]
+    """Inputs of the layout that the rewritten graph does not read: they need not be fed."""
 
     @property
     def model_type(self) -> str:
@@ -110,8 +120,13 @@ def open_brain(
     graph = read_inside(root, graph_file, GRAPH_BYTES_MAX)
     digests |= {graph_file: hashlib.sha256(graph).hexdigest(), **_external_digests(root, graph, graph_file)}
     _check_digests(manifest, digests)
-    has_external = len(digests) > len(documents) + 1
-    session = open_session(str(root / graph_file) if has_external else graph, numerics, threads, graph_file)
+    folder = str((root / graph_file).parent) if len(digests) > len(documents) + 1 else None
+    rewritten = rewrite(graph, graph_file)
+    del graph  # a large graph's bytes are not kept while ONNX Runtime makes its own of them
+    session = open_session(rewritten.model, numerics, threads, graph_file, folder)
+    unread = rewritten.unread
+    del rewritten
+    return_freed_memory()
     return Brain(
         id=manifest.id,
         features=manifest.features,
@@ -126,6 +141,7 @@ def open_brain(
         file_sha256=digests,
         ort_version=ort_version,
         ort_session=session,
+        unread=unread,
     )
 
 

@@ -1,7 +1,7 @@
 """Which files an ONNX graph reads beside itself, learnt from its bytes before ONNX Runtime may open any.
 
-A small reader of protobuf's wire format, so that a hostile graph is judged without the `onnx` package and without
-loading it. Field numbers are those of onnx.proto (IR version 10).
+A walk over protobuf's wire format, so that a hostile graph is judged without the `onnx` package and without loading
+it. Field numbers are those of onnx.proto (IR version 10).
 """
 
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tokenling.runtime.errors import BrainRefused
 from tokenling.runtime.files import size_inside
+from tokenling.runtime.wire import fields
 
 DEPTH_MAX = 32
 """Nested subgraphs; a guess, eight times the deepest that exporters write."""
@@ -50,7 +51,7 @@ def external_tensors(graph: bytes, subject: str) -> tuple[ExternalTensor, ...]:
             seen += 1
             found.extend(_external(message, subject))
             continue
-        for number, value in _fields(message, subject):
+        for number, value in fields(message, subject):
             child = _CHILDREN[kind].get(number)
             if child is not None and isinstance(value, memoryview):
                 waiting.append((child, value, depth + 1))
@@ -79,7 +80,7 @@ def _external(message: memoryview, subject: str) -> Iterator[ExternalTensor]:
     """The tensor's external data, if it has any."""
     name, is_external = "", False
     entries: dict[str, str] = {}
-    for number, value in _fields(message, subject):
+    for number, value in fields(message, subject):
         if number == _NAME and isinstance(value, memoryview):
             name = bytes(value).decode("utf-8", "replace")
         elif number == _LOCATION:
@@ -92,7 +93,7 @@ def _external(message: memoryview, subject: str) -> Iterator[ExternalTensor]:
 
 def _add_entry(entries: dict[str, str], message: memoryview, subject: str, name: str) -> None:
     pair = {1: "", 2: ""}
-    for number, value in _fields(message, subject):
+    for number, value in fields(message, subject):
         if number in pair and isinstance(value, memoryview):
             pair[number] = bytes(value).decode("utf-8", "replace")
     if pair[1] not in _KEYS or pair[1] in entries:
@@ -111,36 +112,3 @@ def _size(name: str, key: str, text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= 18):
         raise BrainRefused("external_extent", f"tensor {name} {key}", text, "a number of bytes")
     return int(text)
-
-
-def _fields(message: memoryview, subject: str) -> Iterator[tuple[int, memoryview | int]]:
-    """The fields of one message: (number, bytes or integer). Refuses bytes that are not protobuf."""
-    at, end = 0, len(message)
-    while at < end:
-        key, at = _varint(message, at, subject)
-        wire, number = key & 7, key >> 3
-        if wire == 0:
-            value, at = _varint(message, at, subject)
-            yield number, value
-            continue
-        size, at = _varint(message, at, subject) if wire == 2 else ({1: 8, 5: 4}.get(wire, -1), at)
-        if size < 0 or at + size > end or number == 0:
-            raise _malformed(subject)
-        yield number, message[at : at + size]
-        at += size
-
-
-def _varint(message: memoryview, at: int, subject: str) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(message) and shift < 70:
-        byte = message[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-    raise _malformed(subject)
-
-
-def _malformed(subject: str) -> BrainRefused:
-    return BrainRefused("graph_malformed", subject, "bytes that are not an ONNX model", "an ONNX model")

@@ -6,7 +6,7 @@ OrtValue that becomes the next step's past, so a cache never passes through NumP
 million weights (docs/performance.md).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tokenling.runtime.graph import CachePair, TokenInput
 
 Buffer: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.int64 | np.int32]]
+Flat: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64 | np.int32]]
 
 Cache: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float16 | np.float32 | np.float64]]
 
@@ -41,13 +42,16 @@ class Steps:
         self._session = brain.ort_session
         self._cancellation = cancellation
         self._tokens = 0  # in the caches
-        self._feed_names = [item.name for item in layout.inputs] + [pair.past for pair in layout.caches]
+        self._fed = [item for item in layout.inputs if item.name not in brain.unread]
+        self._feed_names = [item.name for item in self._fed] + [pair.past for pair in layout.caches]
         self._fetch_names = ["logits", *(pair.present for pair in layout.caches)]
         self._devices = [self._device] * len(self._fetch_names)
         self._empty = [_empty_cache(brain, pair) for pair in layout.caches]
         self._pasts = [self._new_value(cache, self._device) for cache in self._empty]
         self._mask = np.ones((1, capacity), dtype=self._element("attention_mask"))
-        self._places = np.arange(capacity, dtype=self._element("position_ids"))
+        self._order = np.arange(capacity, dtype=np.int64)
+        self._ids: Flat = np.zeros(0, dtype=np.int64)
+        self._places: list[Flat] = []
         self._buffers: dict[str, Buffer] = {}
         self._values: dict[str, onnxruntime.OrtValue] = {}
         self._length = 0  # of the step that the buffers are made for
@@ -68,8 +72,11 @@ class Steps:
         if self._cancellation.is_cancelled:
             raise StepCancelled
         feeds, fetches = self._new_vector(), self._new_vector()
-        for value in (*self._token_values(ids), *self._pasts):
-            feeds.push_back(value)
+        push = feeds.push_back
+        for value in self._token_values(ids):
+            push(value)
+        for value in self._pasts:
+            push(value)
         options = self._cancellation.run_options
         try:
             self._session.run_with_ortvaluevector(
@@ -80,42 +87,50 @@ class Steps:
                 raise StepCancelled from None
             raise LaneFailed("ort_failed", "ONNX Runtime", str(error), "a step that runs") from None
         self._tokens += len(ids)
-        self._take_caches([fetches[at] for at in range(1, len(self._fetch_names))])
+        self._take_caches(fetches)
         return self._last_row(fetches[0].numpy(), len(ids))
 
-    def _token_values(self, ids: Sequence[int]) -> "list[onnxruntime.OrtValue]":
+    def _token_values(self, ids: Sequence[int]) -> "Iterable[onnxruntime.OrtValue]":
         """The integer inputs of this step, in the layout's order."""
         if len(ids) != self._length:
             self._make_buffers(len(ids))
-        end = self._tokens + len(ids)
-        self._buffers["input_ids"][...] = ids
-        for name in ("position_ids", "cache_position"):
-            if name in self._buffers:
-                self._buffers[name][...] = self._places[self._tokens : end]
+        start, end = self._tokens, self._tokens + len(ids)
+        if len(ids) == 1:  # nearly every step: an element costs a quarter of a slice
+            self._ids[0] = ids[0]
+            for places in self._places:
+                places[0] = start
+        else:
+            self._ids[:] = ids
+            for places in self._places:
+                places[:] = self._order[start:end]
         if "attention_mask" in self._values:
             self._values["attention_mask"] = self._new_value(self._mask[:, :end], self._device)
-        return list(self._values.values())
+        return self._values.values()
 
     def _make_buffers(self, length: int) -> None:
         """Buffers for steps of `length` tokens, which ONNX Runtime reads in place; token types stay 0."""
         self._length = length
-        self._buffers = {item.name: _buffer(item, length) for item in self._layout.inputs}
-        self._values = {name: self._new_value(buffer, self._device) for name, buffer in self._buffers.items()}
+        buffers = self._buffers = {item.name: _buffer(item, length) for item in self._fed}  # values do not keep them
+        self._values = {name: self._new_value(buffer, self._device) for name, buffer in buffers.items()}
+        self._ids = buffers["input_ids"].reshape(-1)
+        self._places = [buffers[name].reshape(-1) for name in ("position_ids", "cache_position") if name in buffers]
 
-    def _take_caches(self, presents: "list[onnxruntime.OrtValue]") -> None:
+    def _take_caches(self, fetches: "Sequence[onnxruntime.OrtValue]") -> None:
         """The presents become the pasts, if each grew by exactly what this step ran."""
         grown = [1, self._layout.kv_heads, self._tokens, self._layout.head_dim]
-        for pair, present in zip(self._layout.caches, presents, strict=True):
-            shape = present.shape()
-            if shape != grown:
-                raise LaneFailed("cache_growth", pair.present, shape, f"{grown}")
+        presents = []
+        for at, pair in enumerate(self._layout.caches, start=1):
+            present = fetches[at]
+            if present.shape() != grown:
+                raise LaneFailed("cache_growth", pair.present, present.shape(), f"{grown}")
+            presents.append(present)
         self._pasts = presents
 
     def _last_row(self, logits: np.ndarray[tuple[int, int, int], np.dtype[np.float32]], length: int) -> Logits:
         """The last token's logits out of those of the step."""
-        allowed = ((1, length, self._layout.vocabulary), (1, 1, self._layout.vocabulary))
-        if logits.shape not in allowed:
-            raise LaneFailed("logits_shape", "logits", logits.shape, f"{allowed[0]} or {allowed[1]}")
+        one_row, every_row = (1, 1, self._layout.vocabulary), (1, length, self._layout.vocabulary)
+        if logits.shape not in (one_row, every_row):
+            raise LaneFailed("logits_shape", "logits", logits.shape, f"{every_row} or {one_row}")
         last: Logits = logits[0, -1]
         return last
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from tokenling.engine.request import FREE_TAG_CODE_POINTS_MAX, FREE_TAG_MARK
 from tokenling.runtime.errors import GenerationRefused
+from tokenling.runtime.sampling import Integers, Logits
 from tokenling.runtime.tokenizer import TokenTable
 
 Owed: TypeAlias = tuple[int, int, int]
@@ -24,8 +25,6 @@ Owed: TypeAlias = tuple[int, int, int]
 Position: TypeAlias = tuple[int, int, int, Owed | None]
 State: TypeAlias = tuple[Position, ...]
 Costs: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int16]]
-
-Legal: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 MaskKey: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, int], ...]]
 """The tags, and the lengths of the answers to those that are lookups."""
@@ -148,6 +147,33 @@ class Walk:
 
 
 _BROKEN = Walk(OUTSIDE, illegal=True)
+_ILLEGAL = np.float32(-np.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Which tokens may be written, as the shorter of two lists: the legal ids, or those that are not."""
+
+    ids: Integers
+    holds_legal: bool
+
+    def over(self, logits: Logits, into: Logits) -> Logits:
+        """`logits` with -inf for every illegal token: written to `into`, or themselves when all are legal."""
+        if self.holds_legal:
+            into.fill(_ILLEGAL)
+            into[self.ids] = logits[self.ids]
+            return into
+        if not self.ids.shape[0]:
+            return logits
+        into[:] = logits
+        into[self.ids] = _ILLEGAL
+        return into
+
+
+def cut_of(legal: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> Cut:
+    """The cut that lets the tokens of `legal` through."""
+    holds_legal = 2 * int(legal.sum()) < legal.shape[0]
+    return Cut(np.flatnonzero(legal if holds_legal else ~legal), holds_legal)
 
 
 @dataclass(slots=True)
@@ -159,7 +185,7 @@ class TagMask:
     tags: tuple[Tag, ...]
     insertion_tokens: Mapping[str, int]
     _costs: dict[State, Costs] = field(default_factory=dict)
-    _legal: dict[tuple[State, int], Legal] = field(default_factory=dict)
+    _cuts: dict[tuple[State, int], Cut] = field(default_factory=dict)
     _dearest_of: dict[State, int] = field(default_factory=dict)
     _walks: dict[tuple[State, int], Walk] = field(default_factory=dict)
 
@@ -250,19 +276,19 @@ class TagMask:
         known = self._costs.get(key)
         if known is None:
             if len(self._costs) >= STATES_MAX:
-                for kept in (self._costs, self._legal, self._dearest_of):
+                for kept in (self._costs, self._cuts, self._dearest_of):
                     kept.clear()
             known = self._costs[key] = self._outside_costs() if not key else self._inside_costs(key)
         return known
 
-    def legal(self, state: State, room: int) -> Legal:
-        """For each token whether it may be written while `room` more may follow it. Not to be written to."""
+    def cut(self, state: State, room: int) -> Cut:
+        """Which tokens may be written while `room` more may follow."""
         costs = self.costs(state)
-        # far from the budget's end what is legal does not change: one array for all of it
+        # far from the budget's end what is legal does not change: one cut for all of it
         key = (self._class_of(state), min(room, self._dearest(state)))
-        known = self._legal.get(key)
+        known = self._cuts.get(key)
         if known is None:
-            known = self._legal[key] = costs <= key[1]
+            known = self._cuts[key] = cut_of(costs <= key[1])
         return known
 
     def _dearest(self, state: State) -> int:

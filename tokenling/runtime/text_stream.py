@@ -11,6 +11,7 @@ class TextStream:
         self._stops = tuple(stops)
         # "ignore": a model may write any bytes; those that are not UTF-8 are dropped, not shown as U+FFFD
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="ignore")
+        self._is_inside = False  # a character whose end is still owed
         self._held = ""
         self._parts: list[str] = []
         self.stopped = False
@@ -22,7 +23,12 @@ class TextStream:
 
     def push(self, data: bytes) -> str:
         """The text that `data` sets free; `stopped` is then true if a stop was met."""
-        held = self._held + self._decoder.decode(data)
+        if self._is_inside or not data.isascii():
+            text = self._decoder.decode(data)
+            self._is_inside = bool(self._decoder.getstate()[0])
+        else:
+            text = data.decode("ascii")  # nearly every token, for a third of the time
+        held = self._held + text
         found, keep = -1, 0
         for stop in self._stops:  # plain loops: this runs for every token
             at = held.find(stop)

@@ -16,6 +16,10 @@ from tokenling.runtime.steps import Steps
 from tokenling.runtime.turn import plan_turn
 from tokenling.runtime.writer import Writer
 
+AGREEING = frozenset({"CPUExecutionProvider", "wasm"})
+"""Providers whose `exact` logits agree to about 1e-5 (docs/runtime.md): what a page wrote can be proved here, and what
+this runtime wrote can be proved in a page. Where rounding did move a token, the near tie says so."""
+
 VerdictKind: TypeAlias = Literal["identical", "near_tie", "different", "not_provable_here"]
 
 
@@ -32,14 +36,15 @@ def verify(owner_receipt: bytes, brain: Brain) -> Verdict:
     """Whether this brain, run again, writes what the receipt says. Raises `ReceiptRefused` for no owner's receipt.
 
     `near_tie`: the tokens part at a step where logits within 1e-3 of these could have chosen the receipt's token.
-    `not_provable_here`: the receipt was made in `fast` numerics, or on another provider, or this brain is not `exact`.
+    `not_provable_here`: the receipt was made in `fast` numerics, or on a provider whose logits do not agree with this
+    one's, or this brain is not `exact`.
     """
     receipt = parse_owner_receipt(owner_receipt)
     fields = receipt.fields
     if fields["numerics"] != "exact" or brain.numerics != "exact":
         return Verdict("not_provable_here", "numerics")
     lane = open_lane(brain)
-    if fields["provider"] != lane.provider:
+    if fields["provider"] != lane.provider and not {fields["provider"], lane.provider} <= AGREEING:
         return Verdict("not_provable_here", "provider")
     unlike = _first_unlike(fields, _identity(brain))
     return Verdict("different", unlike) if unlike else _run_again(receipt, lane)
@@ -76,7 +81,8 @@ def _claims_here(plan: DecodePlan, writer: Writer, lane: Lane, receipt: TurnRece
     """What the replay claims. Near ties are compared only where logits must agree to the bit: elsewhere rounding may
     move a draw over the border of being near while every token stays."""
     found = claims(plan, generation_of(writer, 0, 0), receipt.request)
-    like_here = {"ortVersion": lane.brain.ort_version, "processor": list(processor_features())}
+    processor = list(processor_features())
+    like_here = {"provider": lane.provider, "ortVersion": lane.brain.ort_version, "processor": processor}
     if _first_unlike(receipt.fields, like_here):
         found.pop("nearTies")
     return found

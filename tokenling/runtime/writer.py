@@ -6,10 +6,9 @@ import numpy as np
 
 from tokenling.runtime.plan import Choice, DecodePlan, StopReason
 from tokenling.runtime.sampling import Logits, choose, weights_of
-from tokenling.runtime.tags import NEVER, OUTSIDE, State, TagMask, TokenIndex, make_mask
+from tokenling.runtime.tags import NEVER, OUTSIDE, State, TagMask, TokenIndex, cut_of, make_mask
 from tokenling.runtime.text_stream import TextStream
 
-_ILLEGAL = np.float32(-np.inf)
 _SHARES_TEMPERATURE_MILLI = 1000
 """A greedy plan has no temperature; its branch points show the model's own shares."""
 
@@ -17,7 +16,7 @@ _SHARES_TEMPERATURE_MILLI = 1000
 class Writer:
     """One generation as it is written. `write` is called with each step's logits until it answers no ids.
 
-    `piece` is the text that the last call set free, `legal` the masked logits it chose from.
+    `piece` is the text that the last call set free, `legal` the masked logits it chose from (until the next call).
     """
 
     def __init__(self, plan: DecodePlan, index: TokenIndex, eos_ids: Sequence[int]) -> None:
@@ -25,7 +24,8 @@ class Writer:
         self._index = index
         self._eos = frozenset() if plan.ignore_eos else frozenset(eos_ids)
         self._mask = self._make_mask(plan.constraint)
-        self._missing = self._penalty_of_missing()
+        self._always = cut_of(~np.isin(np.arange(index.size), index.missing))
+        self._masked: Logits = np.empty(index.size, dtype=np.float32)
         self._state: State = OUTSIDE
         self._stream = TextStream(plan.stops)
         self._left = plan.max_new
@@ -95,19 +95,10 @@ class Writer:
         allowed = tags if self._plan.insertions_max > 0 else self._without_lookups()
         return make_mask(self._index, allowed, {tag: len(ids) for tag, ids in self._plan.insertions.items()})
 
-    def _penalty_of_missing(self) -> Logits | None:
-        """-inf for ids that no token has; None when there are none."""
-        if not self._index.missing:
-            return None
-        penalty = np.zeros(self._index.size, dtype=np.float32)
-        penalty[self._index.missing] = -np.inf
-        return penalty
-
     def _legal(self, logits: Logits) -> Logits:
         """The logits with -inf for every token that may not be written now."""
-        if self._mask is None:
-            return logits if self._missing is None else logits + self._missing
-        return np.where(self._mask.legal(self._state, min(self._left, NEVER) - 1), logits, _ILLEGAL)
+        cut = self._always if self._mask is None else self._mask.cut(self._state, min(self._left, NEVER) - 1)
+        return cut.over(logits, self._masked)
 
     def _advance(self, legal: Logits, state: State, token: int) -> tuple[str, ...]:
         """Follow the tags over `token`; note a branch point. The tags it closed."""

@@ -3,7 +3,7 @@
 `async with open_store(path, now_ms=…) as store` is the door.
 """
 
-from tokenling.store.backups import Checked, Restored, back_up_beside, check_file, restore
+from tokenling.store.backups import Checked, back_up_beside, check_file, copy_to_try
 from tokenling.store.errors import (
     FailureCode,
     OpenCode,
@@ -13,6 +13,7 @@ from tokenling.store.errors import (
     StoreFailed,
     StoreRefused,
 )
+from tokenling.store.restoring import Restored, restore
 from tokenling.store.store import Store, open_store
 from tokenling.store.values import Counts, PetSummary, Rebrained, ReplacedSave, Statistics
 
@@ -34,6 +35,7 @@ __all__ = [
     "StoreRefused",
     "back_up_beside",
     "check_file",
+    "copy_to_try",
     "open_store",
     "restore",
 ]

@@ -1,8 +1,7 @@
-"""Backups: made beside a running host, checked, and put back so that no pet lives twice.
+"""Backups: made beside a running host, and checked. `restoring.py` puts them back.
 
 A backup is one file, 0600, whole and checked before it gets its name. It is read through a connection of its own that
-cannot write: SQLite's WAL lets it read one moment of the database while the host goes on. Restoring goes the other way,
-under the host's lock: a fenced copy is made beside the database, the old files step aside, the copy takes their name.
+cannot write: SQLite's WAL lets it read one moment of the database while the host goes on.
 """
 
 import contextlib
@@ -18,7 +17,7 @@ import apsw
 
 from tokenling.protocol import Status
 from tokenling.store import schema, survey
-from tokenling.store.database import BUSY_WAIT_MS, Done, open_database
+from tokenling.store.database import BUSY_WAIT_MS
 from tokenling.store.errors import OpenCode, StoreRefused, failure_of
 from tokenling.store.files import (
     PRIVATE_FILE,
@@ -32,6 +31,7 @@ from tokenling.store.files import (
 from tokenling.store.tombstones import read_tombstones
 
 OTHER_FILES = (".lock", ".tombstones")
+WRITABLE = "a disk that takes a copy of the database"
 SaveFits = Callable[[bytes], bool]
 
 
@@ -54,14 +54,6 @@ class Checked:
         return sum(self.by_status.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """How many pets were fenced, and where the database from before lies (None: there was none)."""
-
-    pets: int
-    old: Path | None
-
-
 def back_up_beside(path: Path, out: Path) -> None:
     """`out` is a new, private, checked copy of the database at `path`, whether a host holds it or not.
 
@@ -73,10 +65,10 @@ def back_up_beside(path: Path, out: Path) -> None:
     part.unlink(missing_ok=True)
     create_private(part, exclusive=True)
     try:
-        with _reading(path) as source:
+        with reading(path) as source:
             schema.check_identity(source, path)
-            _copy(source, part)
-        _refuse_faults(check_file(part), part)
+            copy_into(source, part)
+        refuse_faults(check_file(part), part)
         sync_file(part)
         os.link(part, out)  # not a rename: a file that came meanwhile is not overwritten
         sync_directory(out.parent)
@@ -90,7 +82,7 @@ def check_file(path: Path, save_fits: SaveFits | None = None) -> Checked:
     `save_fits` says whether a save can be read; None asks nobody. Raises `StoreRefused` for what is not a database of
     ours at all.
     """
-    with _reading(path) as connection:
+    with reading(path) as connection:
         version = schema.check_identity(connection, path)
         faults = [*_damage(connection), *(_strange_schema(connection, version))]
         if faults:
@@ -119,76 +111,28 @@ def check_file(path: Path, save_fits: SaveFits | None = None) -> Checked:
     )
 
 
-def restore(backup: Path, path: Path, *, now_ms: int) -> Restored:
-    """The database at `path` is `backup` with every pet parked beyond any epoch that was lost; deleted pets stay so.
+def copy_to_try(path: Path, out: Path) -> None:
+    """`out` is a private copy of a stopped host's files, for a start to be tried on; what is at `path` stays untouched.
 
-    What was there before keeps its content under another name. Raises `StoreRefused` when a host holds the database,
-    or the backup is not sound; nothing has changed then.
+    The files are copied without SQLite, which would make side files. Raises `StoreRefused` (locked by a host that runs,
+    or unreadable).
     """
-    _refuse_faults(check_file(backup), backup)
-    lock = lock_database(path)
-    fenced = beside(path, f".restoring-{now_ms}")
+    lock = lock_database(path) if beside(path, ".lock").exists() else None  # without one no host has it
     try:
-        pets = _fence(backup, fenced, beside(path, ".tombstones"), now_ms, _floor(path))
-        old = _step_aside(path, now_ms)
-        fenced.rename(path)
-        sync_directory(path.parent)
+        for suffix in ("", "-wal", ".tombstones"):
+            if suffix == "" or beside(path, suffix).exists():
+                create_private(beside(out, suffix))
+                shutil.copyfile(beside(path, suffix), beside(out, suffix))
+    except OSError as error:
+        found = (error.strerror or "an error").lower()
+        raise StoreRefused(OpenCode.UNREADABLE, path, found, "a file to read, and room for a copy of it") from None
     finally:
-        for suffix in ("", *SIDE_FILES, *OTHER_FILES):
-            beside(fenced, suffix).unlink(missing_ok=True)
-        lock.release()
-    return Restored(pets, old)
-
-
-def _floor(path: Path) -> int:
-    """The highest epoch or revision of the database that goes, 0 when there is none to ask. Leaves the files as they
-    are: reading a database in WAL mode makes side files, which go again. For the holder of its lock."""
-    made = [side for side in (beside(path, suffix) for suffix in SIDE_FILES) if not side.exists()]
-    try:
-        with _reading(path) as connection:
-            schema.check_identity(connection, path)
-            return survey.highest(connection)
-    except StoreRefused:
-        return 0
-    finally:
-        for side in made:
-            side.unlink(missing_ok=True)
-
-
-def _fence(backup: Path, fenced: Path, tombstones: Path, now_ms: int, floor: int) -> int:
-    """A copy of the backup at `fenced`, parked and without the pets that were deleted since; how many it holds."""
-    create_private(fenced, exclusive=True)
-    with _reading(backup) as source:
-        _copy(source, fenced)
-    if tombstones.exists():
-        copy = beside(fenced, ".tombstones")
-        create_private(copy)
-        shutil.copyfile(tombstones, copy)
-    database = open_database(fenced, now_ms)
-    try:
-        (outcome,) = database.write_group([lambda unit: survey.park_restored(unit, now_ms, floor)])
-    finally:
-        database.close()
-    if not isinstance(outcome, Done):
-        raise outcome.error
-    assert isinstance(outcome.value, int), "park_restored counts"
-    sync_file(fenced)
-    return outcome.value
-
-
-def _step_aside(path: Path, now_ms: int) -> Path | None:
-    """The old database and its side files have another name together: its WAL must never meet the new file."""
-    if not path.exists():
-        return None
-    old = beside(path, f".before-restore-{now_ms}")
-    for suffix in (*SIDE_FILES, ""):
-        with contextlib.suppress(FileNotFoundError):
-            beside(path, suffix).rename(beside(old, suffix))
-    return old
+        if lock is not None:
+            lock.release()
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[apsw.Connection]:
+def reading(path: Path) -> Iterator[apsw.Connection]:
     """A connection that reads and cannot write. Raises `StoreRefused`."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -212,14 +156,23 @@ def _reading(path: Path) -> Iterator[apsw.Connection]:
             connection.close()
 
 
-def _copy(source: apsw.Connection, out: Path) -> None:
-    copy = apsw.Connection(str(out), flags=apsw.SQLITE_OPEN_READWRITE)
+def copy_into(source: apsw.Connection, out: Path) -> None:
+    """`out`, an empty file, holds one moment of the database behind `source`. Raises `StoreRefused`."""
+    copy: apsw.Connection | None = None
     try:
-        with copy.backup("main", source, "main") as backup:
+        copy = apsw.Connection(str(out), flags=apsw.SQLITE_OPEN_READWRITE)
+        backup = copy.backup("main", source, "main")
+        try:
             backup.step(-1)  # one read transaction: one moment of the database, and never begun anew
+        finally:
+            backup.close(True)  # a step that failed has raised already
         copy.pragma("journal_mode", "delete")  # one file, no side files
+    except apsw.Error as error:
+        failure = failure_of(error)
+        raise StoreRefused(OpenCode.UNREADABLE, out, f"{failure.code} (SQLite {failure.number})", WRITABLE) from None
     finally:
-        copy.close()
+        if copy is not None:
+            copy.close()
 
 
 def _damage(connection: apsw.Connection) -> list[str]:
@@ -256,6 +209,7 @@ def _contradictions(connection: apsw.Connection, path: Path) -> list[str]:
     return faults
 
 
-def _refuse_faults(checked: Checked, path: Path) -> None:
+def refuse_faults(checked: Checked, path: Path) -> None:
+    """Raises `StoreRefused` for a database that is not sound."""
     if checked.faults:
         raise StoreRefused(OpenCode.CORRUPT, path, "; ".join(checked.faults), "a sound database of this program")

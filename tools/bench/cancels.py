@@ -2,8 +2,9 @@
 
     python -m tools.bench.cancels --brain DIR [--dtype q4] [--prompt 400] [--tokens 64] [--cancels 1000] [--threads 1]
 
-A point is drawn evenly over the whole turn, prefill included. The exit code is 1 when memory or threads grew, when an
-undisturbed turn changed its tokens, or when the median cancel took more than 100 ms.
+A point is drawn evenly over the whole turn, prefill included. A lag is from the scope's cancel until the lane is free;
+on a busy machine the timer that cancels is late itself, which is no part of it. The exit code is 1 when memory or
+threads grew, when an undisturbed turn changed its tokens, or when one cancel in a hundred took more than 100 ms.
 """
 
 import argparse
@@ -27,6 +28,9 @@ GROWTH_MIB_MAX = 8
 
 TRIES_MAX = 5
 """For each cancel: a turn may be over before its point on a machine that is quicker now than when it was timed."""
+SHORTER, LONGER = 0.95, 1.01
+"""How a turn's time is taken anew after such a try, and after another: it follows the machine, and points reach a
+turn's end, as one in six comes too late."""
 
 
 async def timed(lane: Lane, plan: DecodePlan) -> tuple[float, float, tuple[int, ...]]:
@@ -38,17 +42,28 @@ async def timed(lane: Lane, plan: DecodePlan) -> tuple[float, float, tuple[int, 
 
 async def lag_of(lane: Lane, plan: DecodePlan, after_s: float) -> float | None:
     """Seconds from the cancel to the lane being free; None when the turn was over before it."""
-    started = trio.current_time()
-    with trio.move_on_after(after_s) as scope:
-        await lane.generate(plan)
-    return trio.current_time() - started - after_s if scope.cancelled_caught else None
+    began = 0.0
+
+    async def cancel_later(scope: trio.CancelScope) -> None:
+        nonlocal began
+        await trio.sleep(after_s)
+        began = trio.current_time()
+        scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        with trio.CancelScope() as scope:
+            nursery.start_soon(cancel_later, scope)
+            await lane.generate(plan)
+        ended = trio.current_time()
+        nursery.cancel_scope.cancel()
+    return ended - began if scope.cancelled_caught else None
 
 
 async def campaign(lane: Lane, plan: DecodePlan, cancels: int) -> dict[str, object]:
     """Warm up, cancel, and look at what is left."""
     await lane.generate(plan)
     prefill_s, whole_s, expected = await timed(lane, plan)
-    rng = np.random.default_rng(5)
+    rng, prefill_share = np.random.default_rng(5), prefill_s / whole_s
     for _ in range(50):
         await lag_of(lane, plan, float(rng.uniform(0, whole_s)))
     gc.collect()
@@ -59,8 +74,9 @@ async def campaign(lane: Lane, plan: DecodePlan, cancels: int) -> dict[str, obje
         tries += 1
         after = float(rng.uniform(0, whole_s))
         lag = await lag_of(lane, plan, after)
-        if lag is not None:
-            lags["prefill" if after < prefill_s else "decode"].append(lag * 1000)
+        place = "prefill" if after < prefill_share * whole_s else "decode"
+        whole_s *= SHORTER if lag is None else LONGER
+        lags[place] += [] if lag is None else [lag * 1000]
     gc.collect()
     grown, more = resident_mib() - memory, threading.active_count() - threads
     _, _, found = await timed(lane, plan)
@@ -70,7 +86,7 @@ async def campaign(lane: Lane, plan: DecodePlan, cancels: int) -> dict[str, obje
         "moreThreads": more,
         "sameTokensAfter": found == expected,
         "good": found == expected and more <= 0 and grown < GROWTH_MIB_MAX
-        and all(statistics.median(values) <= LATENCY_MS_MAX for values in lags.values() if values),
+        and all(summary(values)["p99"] <= LATENCY_MS_MAX for values in lags.values() if values),
     }  # fmt: skip
 
 

@@ -7,12 +7,16 @@
 - *plain loop, the lane's sampler*: the same with `choose`, so that what is left is session options and feeding.
 - *lane*, and *lane with tag masks*, which writes other tokens.
 
-All run in one process with the same prompt and seed, and the first three must write the same tokens. Each figure is the
-best of its rounds and their median. With one thread the clock is the thread's own processor time, so that a busy
-machine does not spoil it; with more it is the wall's.
+The lane runs its rewriting of the graph, the plain loops the graph as it is stored.
+
+All run in one process with the same prompt and seed, and the first three must write the same tokens. A round's step is
+the median of its steps by the wall clock: on a busy machine some steps lose their core, and the median is one that did
+not. Each figure is the best of the rounds and their median. A prefill is the thread's own processor time (the wall's
+with more threads).
 """
 
 import argparse
+import itertools
 import json
 import statistics
 import time
@@ -54,19 +58,27 @@ class Times:
     token_ids: tuple[int, ...]
 
 
-class TimedSession:
-    """An ORT session that adds up the time its runs take."""
+class Runs:
+    """When each run of an ORT session began and ended. A whole step lies between the beginnings of two."""
 
-    def __init__(self, inner: object, clock: Clock) -> None:
-        self.inner = inner
-        self.clock = clock
-        self.runs: list[tuple[float, float]] = []
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._started = clock()
+        self._first = 0.0
+        self._spans: list[tuple[float, float]] = []
 
-    def run_with_ortvaluevector(self, *arguments: object) -> None:
-        """Run, and remember when it began and ended."""
-        started = self.clock()
-        self.inner.run_with_ortvaluevector(*arguments)  # type: ignore[attr-defined]
-        self.runs.append((started, self.clock()))
+    def add(self, began: float) -> None:
+        """A run that began at `began` has ended."""
+        self._spans.append((began, time.perf_counter()))
+        if len(self._spans) == 1:
+            self._first = self._clock() - self._started
+
+    def times(self, ids: tuple[int, ...]) -> Times:
+        """Of the steps behind the prefill, the medians; the last one's end is not seen, so it is left out."""
+        steps = list(itertools.pairwise(self._spans[1:]))
+        whole = statistics.median(after[0] - span[0] for span, after in steps)
+        outside = statistics.median(after[0] - span[1] for span, after in steps)
+        return Times(self._first * 1000, whole * 1000, outside * 1000, ids)
 
 
 class TimedLane:
@@ -74,25 +86,20 @@ class TimedLane:
 
     def __init__(self, brain: Brain, clock: Clock) -> None:
         self._clock = clock
-        self._session = TimedSession(brain.ort_session, clock)
-        self._lane = Lane(replace(brain, ort_session=self._session))
+        self._run = brain.ort_session.run_with_ortvaluevector
+        self._runs = Runs(clock)
+        self._lane = Lane(replace(brain, ort_session=self))
+
+    def run_with_ortvaluevector(self, *arguments: object) -> None:
+        """Run, and remember when it began and ended."""
+        began = time.perf_counter()
+        self._run(*arguments)
+        self._runs.add(began)
 
     def run(self, plan: DecodePlan) -> Times:
         """One generation."""
-        runs: list[tuple[float, float]] = []
-        self._session.runs = runs
-        started = self._clock()
-        generation = decode(self._lane, plan)
-        ended = self._clock()
-        first = runs[0][1]
-        inside = sum(end - start for start, end in runs[1:])
-        steps = len(generation.token_ids) - 1
-        return times_of(first - started, ended - first, inside, steps, generation.token_ids)
-
-
-def times_of(first_s: float, decode_s: float, inside_s: float, steps: int, ids: tuple[int, ...]) -> Times:
-    """Seconds of a whole generation as milliseconds of a step."""
-    return Times(first_s * 1000, decode_s * 1000 / steps, (decode_s - inside_s) * 1000 / steps, ids)
+        self._runs = Runs(self._clock)
+        return self._runs.times(decode(self._lane, plan).token_ids)
 
 
 def default_session(brain: Brain, directory: Path) -> onnxruntime.InferenceSession:
@@ -140,19 +147,16 @@ def plain_times(brain: Brain, plan: DecodePlan, clock: Clock, run: Step, sample:
     layout = brain.layout
     pasts: list[Array] = [np.zeros((1, layout.kv_heads, 0, layout.head_dim), pair.element) for pair in layout.caches]
     size = len(brain.tokenizer.table.bytes_of)
-    feed, done, found, inside = list(plan.prompt_ids), 0, [], 0.0
-    started = first = clock()
+    feed, done, found, runs = list(plan.prompt_ids), 0, list[int](), Runs(clock)
     for step in range(plan.max_new):
         feeds = feeds_of(brain, feed, done)
-        entered = clock()
+        began = time.perf_counter()
         logits, pasts = run(feeds, pasts)
-        left = clock()
-        inside += left - entered if step else 0.0
-        first = first if step else left
+        runs.add(began)
         done += len(feed)
         feed = [sample(logits[0, -1][:size], plan.sampling, step)]
         found.append(feed[0])
-    return times_of(first - started, clock() - first, inside, plan.max_new - 1, tuple(found))
+    return runs.times(tuple(found))
 
 
 def feeds_of(brain: Brain, ids: list[int], done: int) -> Feeds:

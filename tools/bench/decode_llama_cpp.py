@@ -5,8 +5,8 @@
 
 The brain is the GGUF's weights as floats (`python -m tools.bench.gguf_to_hf`) converted anew (`python -m
 tools.convert_hf`), so precisions are near and not equal: the figure is speed, not text. Both are greedy and write
-exactly `--tokens` tokens. With one thread the clock is each process's own processor time, so that a busy machine does
-not spoil it; with more it is the wall's.
+exactly `--tokens` tokens. A round's step is the median of its steps by the wall clock; a prefill on one thread is each
+process's own processor time, so that a busy machine does not spoil it.
 """
 
 import argparse

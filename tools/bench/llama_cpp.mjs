@@ -1,5 +1,5 @@
 // llama.cpp's half of tools/bench/decode_llama_cpp.py: a JSON line in, {prompt: [ids], tokens: N}, a line out,
-// {prefillMs, stepMs}.
+// {prefillMs, stepMs}, the step the median of all.
 //
 //     node tools/bench/llama_cpp.mjs NODE_MODULES MODEL.gguf THREADS
 import { createInterface } from "node:readline";
@@ -12,7 +12,7 @@ const { getLlama } = await import(pathToFileURL(entry).href);
 const llama = await getLlama({ gpu: false, build: "never", maxThreads: Number(threads) });
 const model = await llama.loadModel({ modelPath: file });
 
-// one thread: the process's own processor time, as a busy machine spoils the wall's
+// of a prefill on one thread, the process's own processor time: a busy machine spoils the wall's
 const clock = () => {
   if (threads !== "1") return performance.now();
   const used = process.cpuUsage();
@@ -28,17 +28,17 @@ async function measure({ prompt, tokens }) {
   const sequence = context.getSequence();
   const started = clock();
   let first = 0;
-  let count = 0;
+  const ends = [];
   // greedy, and never ended by an end-of-sequence token
   for await (const token of sequence.evaluate(prompt, { temperature: 0, yieldEogToken: true })) {
-    count += 1;
-    if (count === 1) first = clock();
-    if (count === tokens) break;
+    if (ends.length === 0) first = clock();
+    ends.push(performance.now());
+    if (ends.length === tokens) break;
   }
-  const ended = clock();
   await context.dispose();
-  if (count !== tokens) throw new Error(`wrote ${count} of ${tokens} tokens`);
-  return { prefillMs: first - started, stepMs: (ended - first) / (tokens - 1) };
+  if (ends.length !== tokens) throw new Error(`wrote ${ends.length} of ${tokens} tokens`);
+  const steps = ends.slice(1).map((end, at) => end - ends[at]).sort((one, other) => one - other);
+  return { prefillMs: first - started, stepMs: steps[steps.length >> 1] };
 }
 
 console.log(JSON.stringify({ ready: true }));

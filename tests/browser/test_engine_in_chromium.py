@@ -1,0 +1,71 @@
+"""The built engine worker in a real Chromium: the same contract file, from the snapshot and from plain files."""
+
+from hashlib import sha256
+
+import pytest
+
+from tokenling.engine.contract import contract
+
+ASK = """async ([calls, useSnapshot, breakSnapshot]) => {
+  const site = await (await fetch("/app/site.json")).json();
+  const at = (path) => new URL(path, document.baseURI).href;
+  const worker = new Worker(at(site.workers.engine), { type: "module" });
+  const heard = () => new Promise((resolve) => {
+    worker.onmessage = ({ data }) => data.kind !== "progress" && resolve(data);
+  });
+  const snapshot = useSnapshot ? at(breakSnapshot ? "app/icon.svg" : site.engine.snapshot) : null;
+  worker.postMessage({ kind: "start", pyodide: at(site.engine.pyodide), archive: at(site.engine.archive), snapshot });
+  const started = await heard();
+  const answers = [];
+  for (const [id, [name, argumentsJson]] of calls.entries()) {
+    worker.postMessage({ kind: "call", id, name, argumentsJson });
+    answers.push(await heard());
+  }
+  worker.terminate();
+  return { started, answers };
+}"""
+
+
+@pytest.fixture
+def ask(visit):
+    """Calls of the engine's worker in a page of its own; the page's policy would not let a test start a worker."""
+
+    def asked(*calls, snapshot=True, broken=False):
+        page = visit(bypass_csp=True).open()
+        return page.evaluate(ASK, [calls, snapshot, broken])
+
+    return asked
+
+
+def test_the_contract_made_in_chromium_equals_the_native_one(ask):
+    told = ask(["contract", "{}"])
+    assert told["started"] == {"kind": "ready", "startedFrom": "snapshot", "snapshotProblem": None}
+    assert sha256(contract().encode()).hexdigest() == sha256(told["answers"][0]["json"].encode()).hexdigest()
+
+
+def test_without_a_snapshot_the_engine_starts_from_its_files_and_is_the_same(ask):
+    told = ask(["contract", "{}"], snapshot=False)
+    assert told["started"]["startedFrom"] == "files"
+    assert sha256(contract().encode()).hexdigest() == sha256(told["answers"][0]["json"].encode()).hexdigest()
+
+
+def test_a_broken_snapshot_falls_back_to_the_files_and_says_why(ask):
+    told = ask(["versions", "{}"], broken=True)
+    assert told["started"]["startedFrom"] == "files"
+    assert told["started"]["snapshotProblem"]
+    assert told["answers"][0]["kind"] == "answer"
+
+
+def test_refusals_are_answers_and_faults_name_frames_only(ask):
+    secret = "a line nobody may read"
+    told = ask(
+        ["load_save", '{"state": "{}"}'],
+        ["no_such_function", "{}"],
+        ["view", "[]"],
+        ["contract", secret],
+        ["versions", "{}"],
+    )
+    kinds = [answer["kind"] for answer in told["answers"]]
+    assert kinds == ["answer"] * 5
+    assert '"refused"' in told["answers"][0]["json"]
+    assert secret not in str(told["answers"][1:3])

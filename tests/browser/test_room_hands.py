@@ -1,0 +1,282 @@
+"""Being with the pet by keyboard, mouse and finger; movement both ways; the mind, the game, the diary."""
+
+import re
+
+import pytest
+from app_support import DESKTOP
+from room_gallery import show
+
+
+def focused(page) -> str:
+    return page.evaluate(
+        "document.activeElement.id || document.activeElement.className || document.activeElement.tagName"
+    )
+
+
+def sent(page) -> list[dict]:
+    return page.evaluate("gallery.script.sent")
+
+
+def tab_to(page, wanted: str, most: int = 40) -> None:
+    """Presses Tab until the focus is on what `wanted` selects."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if page.evaluate("(wanted) => document.activeElement.matches(wanted)", wanted):
+            return
+    raise AssertionError(f"Tab does not reach {wanted}")
+
+
+def test_a_day_together_by_keyboard_alone(guest):
+    page = show(guest(viewport=DESKTOP), "day")
+    tab_to(page, "[data-care=feed]")
+    page.keyboard.press("Enter")
+    tab_to(page, "[data-item=plum]")
+    page.keyboard.press("Enter")
+    assert "feed" in focused(page) or page.evaluate("document.activeElement.dataset.care") == "feed"
+    tab_to(page, "[data-care=gift]")
+    page.keyboard.press("Enter")
+    tab_to(page, "[data-item=gift]")
+    page.keyboard.press("Enter")
+    tab_to(page, "[data-item=shell]")
+    page.keyboard.press("Enter")
+    tab_to(page, "#say")
+    page.keyboard.type("good morning")
+    page.keyboard.press("Enter")
+    expected = [
+        {"kind": "care", "action": "feed", "item": "plum"},
+        {"kind": "offer", "offer": "gift", "item": "shell"},
+        {"kind": "say", "text": "good morning"},
+    ]
+    assert expected == sent(page)
+
+
+def test_arrows_walk_the_tabs(guest):
+    page = show(guest(), "day")
+    page.get_by_role("tab", name="Talk").focus()
+    for tab in ("diary", "life", "house", "talk"):
+        page.keyboard.press("ArrowRight")
+        assert f"tab-{tab}" == focused(page)
+        assert page.locator(f"#panel-{tab}").is_visible()
+    page.keyboard.press("ArrowLeft")
+    assert "tab-house" == focused(page)
+
+
+def test_a_sheet_keeps_the_focus_and_gives_it_back(guest):
+    page = show(guest(), "day")
+    page.get_by_role("button", name="Feed").click()
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        assert page.evaluate(
+            "document.activeElement === document.body || document.activeElement.closest('dialog') !== null"
+        )
+    page.keyboard.press("Escape")
+    assert "feed" == page.evaluate("document.activeElement.dataset.care")
+    assert [] == sent(page)
+
+
+def test_a_stroke_by_hand_by_key_and_by_button_is_the_same_to_the_pet(guest):
+    page = show(guest(), "day")
+    touch = page.get_by_role("button", name="Stroke Juno")
+    box = touch.bounding_box()
+    page.mouse.move(box["x"] + 20, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 90, box["y"] + box["height"] / 2, steps=6)
+    page.mouse.up()
+    touch.focus()
+    page.keyboard.press("Enter")
+    page.locator("[data-care=stroke]").click()
+    assert [{"kind": "care", "action": "stroke"}] * 3 == sent(page)
+
+
+@pytest.mark.parametrize("system", ["reduce", "no-preference"])
+def test_movement_follows_the_system_and_the_switch_goes_over_it_both_ways(guest, system):
+    page = show(guest(reduced_motion=system), "day")
+    moves = {"reduce": "calm", "no-preference": "full"}
+    root = page.locator("html")
+    assert moves[system] == root.get_attribute("data-motion")
+    page.get_by_role("tab", name="House").click()
+    page.get_by_role("radio", name="Full").check()
+    assert "full" == root.get_attribute("data-motion")
+    assert running(page, "breathe")
+    page.get_by_role("radio", name="Calm").check()
+    assert "calm" == root.get_attribute("data-motion")
+    assert not running(page, "breathe")
+    page.reload()
+    page.wait_for_selector("html[data-ready]", state="attached")
+    assert "calm" == root.get_attribute("data-motion")
+
+
+def running(page, animation: str) -> bool:
+    return page.evaluate("(name) => document.getAnimations().some((one) => one.animationName === name)", animation)
+
+
+def test_the_calm_room_is_alive_and_nothing_in_it_travels(guest):
+    page = show(guest(reduced_motion="reduce"), "hearth")
+    moving = page.evaluate(
+        """() => document.getAnimations().filter((one) => one.effect.getKeyframes().some((frame) =>
+             frame.transform && frame.transform !== "none")).map((one) => one.animationName)"""
+    )
+    assert [] == moving
+    assert 0 < page.evaluate("document.getAnimations().length")
+
+
+def test_movement_is_of_transforms_and_opacities_only(guest):
+    page = show(guest(reduced_motion="no-preference"), "window")
+    animated = page.evaluate(
+        """() => [...new Set(document.getAnimations().flatMap((one) => one.effect.getKeyframes().flatMap(
+             ({ offset, computedOffset, easing, composite, ...properties }) => Object.keys(properties))))].sort()"""
+    )
+    assert {"opacity", "transform"} >= set(animated)
+
+
+def test_sound_is_off_until_it_is_wanted_and_quiet_silences_it(guest):
+    page = show(guest(), "day")
+    sound = page.get_by_role("button", name="Sound", exact=True)
+    assert "false" == sound.get_attribute("aria-pressed")
+    sound.click()
+    assert "true" == sound.get_attribute("aria-pressed")
+    assert "Sounds are on" == sound.get_attribute("title")
+    page.get_by_role("button", name="Quiet", exact=True).click()
+    assert "true" == page.locator("html").get_attribute("data-quiet")
+    assert page.locator(".speech").is_hidden()
+
+
+def test_the_mind_view_tells_the_question_the_lookup_and_the_shares(guest):
+    page = show(guest(), "day")
+    page.locator(".line button.said").last.click()
+    mind = page.get_by_role("dialog")
+    assert "Knows: Ana likes the sea; the pond stone is warm." in mind.locator(".noticed").first.inner_text()
+    assert "look at the weather: sun" in mind.locator(".looked").inner_text()
+    assert ["be down at the pond", "47 %"] == mind.locator(".bars li").first.inner_text().split("\n")
+    widths = [bar.bounding_box()["width"] for bar in mind.locator(".bars i").all()]
+    assert sorted(widths, reverse=True) == widths
+    mind.get_by_role("button", name="Prove it").click()
+    assert "identical" == mind.locator(".told").get_attribute("data-verdict")
+    page.keyboard.press("Escape")
+    assert "said" == focused(page)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "told"),
+    [("day", "Identical"), ("tie", "A near tie"), ("different", "Different"), ("unprovable", "Not provable here")],
+)
+def test_each_verdict_is_told_in_plain_words(guest, scenario, told):
+    page = show(guest(), scenario)
+    page.locator(".line button.said").first.click()
+    page.get_by_role("button", name="Prove it").click()
+    assert told == page.locator(".told").inner_text()
+
+
+def test_a_game_is_played_by_keyboard_and_its_score_is_sent_once(guest):
+    page = show(guest(reduced_motion="reduce"), "game")
+    page.get_by_role("button", name="Play", exact=True).click()
+    for throw in range(1, 6):
+        page.get_by_text(re.compile(f"Throw {throw} of 5")).wait_for()
+        page.wait_for_timeout(1650)  # the ball is inside the ring from 1.43 to 2.04 s of its calm crossing
+        page.keyboard.press(" ")
+    done = page.get_by_role("button", name="Done")
+    done.wait_for()
+    done.press("Enter")
+    (game,) = sent(page)
+    assert ("game", "g1") == (game["kind"], game["gameId"])
+    assert 0 < game["score"] <= 5
+    assert page.get_by_role("dialog").count() == 0
+
+
+def test_a_game_that_is_left_sends_no_score(guest):
+    page = show(guest(), "game")
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.get_by_text("Throw 1 of 5").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_text("wants to play catch").first.wait_for()
+    assert [] == sent(page)
+
+
+def test_the_diary_is_leafed_through_by_key_button_and_finger(guest):
+    page = show(guest(has_touch=True), "day")
+    page.get_by_role("tab", name="Diary").click()
+    date = page.locator(".page .date")
+    assert "2026-10-13" == date.get_attribute("datetime")
+    page.get_by_role("button", name="Page before").click()
+    assert "2026-10-12" == date.get_attribute("datetime")
+    assert "Kept from this day: the shell" == page.locator(".keepsake figcaption").inner_text()
+    page.keyboard.press("ArrowLeft")
+    assert "2026-10-11" == date.get_attribute("datetime")
+    page.keyboard.press("ArrowLeft")
+    assert "2026-10-11" == date.get_attribute("datetime")
+    page.get_by_role("button", name="Newest page").click()
+    assert "2026-10-13" == date.get_attribute("datetime")
+    assert "3 of 3" == page.locator(".where").inner_text()
+
+
+def test_the_help_line_comes_from_an_owner_s_words_and_asks_nobody_else(guest):
+    page = show(guest(), "day")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.locator("#say").fill("i don't want to live anymore")
+    page.locator("#say").press("Enter")
+    help_line = page.get_by_role("complementary", name="If you are not well")
+    help_line.wait_for()
+    link = help_line.get_by_role("link")
+    assert "https://findahelpline.com" == link.get_attribute("href")
+    assert "noreferrer noopener" == link.get_attribute("rel")
+    assert [] == asked
+    help_line.get_by_role("button", name="Not now").click()
+    assert help_line.is_hidden()
+    assert [{"kind": "say", "text": "i don't want to live anymore"}] == sent(page)
+
+
+def test_words_of_the_pet_bring_no_help_line(guest):
+    page = show(guest(), "day")
+    page.evaluate(
+        """() => { const { script } = gallery; const { view } = script.snapshot();
+             script.change({ view: { ...view, revision: 9, save: { ...view.save, chat: [...view.save.chat,
+               { who: "pet", text: "i want to die", atMs: Date.now(), turn: "r9" }] } } }); }"""
+    )
+    page.get_by_text("i want to die").first.wait_for()
+    assert page.get_by_role("complementary", name="If you are not well").is_hidden()
+
+
+def test_another_tab_is_told_and_can_be_taken_over(guest):
+    page = show(guest(), "other")
+    take = page.get_by_role("button", name="Be here instead")
+    assert page.evaluate("document.querySelector('.app').inert")
+    take.click()
+    take.wait_for(state="detached")
+    assert not page.evaluate("document.querySelector('.app').inert")
+
+
+def test_deletion_offers_the_file_first_and_wants_the_name(guest):
+    page = show(guest(), "day")
+    page.get_by_role("tab", name="House").click()
+    page.get_by_role("button", name="Delete for good").click()
+    sheet = page.get_by_role("dialog")
+    go = sheet.get_by_role("button", name="Delete for good")
+    assert go.is_disabled()
+    with page.expect_download() as download:
+        sheet.get_by_role("button", name="Keep a copy first").click()
+    assert "juno.json" == download.value.suggested_filename
+    sheet.get_by_role("textbox").fill("June")
+    assert go.is_disabled()
+    sheet.get_by_role("textbox").fill("juno ")
+    assert go.is_enabled()
+
+
+def test_words_that_were_refused_go_back_into_the_input(guest):
+    page = show(guest(), "day")
+    page.evaluate(
+        """() => { const refusal = Object.assign(new Error(), { code: "stale_epoch", fields: {} });
+             gallery.script.send = () => Promise.reject(refusal); }"""
+    )
+    page.locator("#say").fill("hold on to this")
+    page.locator("#say").press("Enter")
+    page.get_by_text("please do that again").first.wait_for()
+    assert "hold on to this" == page.locator("#say").input_value()
+
+
+def test_one_polite_region_speaks_and_says_equal_words_twice(guest):
+    page = show(guest(), "day")
+    assert ["live"] == page.evaluate("[...document.querySelectorAll('body > [aria-live]')].map((each) => each.id)")
+    page.get_by_role("button", name="Lamp").click()
+    page.wait_for_timeout(300)
+    assert "The lamp is on." == page.locator("#live").inner_text()

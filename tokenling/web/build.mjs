@@ -1,0 +1,184 @@
+/* Builds the browser app: node build.mjs --archive engine.zip --out built [--brotli 11] [--no-snapshot]
+
+   TypeScript is bundled by esbuild under names that carry the content's hash; Pyodide and ONNX Runtime are copied under
+   names that carry their version; Pyodide's start-up snapshot is taken with the engine imported; each file that shrinks
+   gets a brotli and a gzip sibling. `built/app/site.json` lists all of it (src/site/site.ts says how). The archive is
+   written by tools/build_web, which calls this. */
+
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseArgs, promisify } from "node:util";
+import zlib from "node:zlib";
+
+import { build } from "esbuild";
+
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+const { values: chosen } = parseArgs({
+  options: {
+    archive: { type: "string" },
+    out: { type: "string", default: path.join(HERE, "built") },
+    brotli: { type: "string", default: "9" },
+    "no-snapshot": { type: "boolean", default: false },
+  },
+});
+if (!chosen.archive) throw new Error("--archive FILE: the engine's archive is needed (python -m tools.build_web makes it)");
+
+const versionOf = (name) => JSON.parse(read("node_modules", name, "package.json")).version;
+const PYODIDE = `app/pyodide-${versionOf("pyodide")}/`;
+const ORT = `app/ort-${versionOf("onnxruntime-web")}/`;
+const PYODIDE_FILES = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"];
+const ORT_FILES = ["ort-wasm-simd-threaded.mjs", "ort-wasm-simd-threaded.wasm"];
+/** Two type families under the SIL Open Font License, in the one subset that the page's language needs. */
+const FONTS = { nunito: "nunito-latin-wght-normal.woff2", fraunces: "fraunces-latin-wght-normal.woff2" };
+/** Below this a compressed sibling saves nothing worth a file. */
+const COMPRESS_FROM_BYTES = 400;
+const COMPRESSED = new Set([".js", ".mjs", ".css", ".html", ".svg", ".json", ".wasm", ".zip", ".bin", ".webmanifest"]);
+/** Names that stay the same while their content changes. */
+const CHANGING = new Set(["index.html", "service-worker.js", "app/site.json", "app/icon.svg", "app/manifest.webmanifest"]);
+
+function read(...parts) {
+  return fs.readFileSync(path.join(HERE, ...parts), "utf8");
+}
+
+const hashOf = (bytes) => createHash("sha256").update(bytes).digest("hex");
+
+function put(out, name, bytes) {
+  const target = path.join(out, name);
+  fs.mkdirSync(path.dirname(target), { recursive: true });
+  fs.writeFileSync(target, bytes);
+}
+
+/** Puts a file under a name that carries its content; returns the name. */
+function putHashed(out, stem, suffix, bytes) {
+  const name = `app/${stem}-${hashOf(bytes).slice(0, 12)}${suffix}`;
+  put(out, name, bytes);
+  return name;
+}
+
+async function bundle(entry, options = {}) {
+  const { outputFiles } = await build({
+    absWorkingDir: HERE,
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    outdir: "bundled",
+    format: "esm",
+    target: "es2022",
+    minify: true,
+    legalComments: "none",
+    logLevel: "warning",
+    // its loader is one of the two files that lie beside the app, not a second copy in the worker's bundle
+    conditions: ["onnxruntime-web-use-extern-wasm", "module"],
+    // onnxruntime-web looks for its files beside the module; ours lie in a directory of their own
+    // the style names its fonts where they are put below
+    external: ["fonts/*", "node:*", "fs", "path", "url", "module", "worker_threads", "perf_hooks"],
+    ...options,
+  });
+  return Object.fromEntries(outputFiles.map((file) => [path.extname(file.path), Buffer.from(file.contents)]));
+}
+
+/** Time and chance stand still while the snapshot is taken: the same sources give the same bytes. (The engine uses
+    neither; a page that starts from the snapshot has the browser's own clock and chance again.) */
+function standStill() {
+  let ticks = 0;
+  Date.now = () => Date.UTC(2026, 0, 1);
+  performance.now = () => (ticks += 1);
+  crypto.getRandomValues = (array) => {
+    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+    bytes.forEach((_, index) => (bytes[index] = (index * 37 + 11) & 255));
+    return array;
+  };
+}
+
+async function takeSnapshot(archive) {
+  standStill();
+  const directory = path.join(HERE, "node_modules", "pyodide") + path.sep;
+  const { loadPyodide } = await import(pathToFileURL(path.join(directory, "pyodide.mjs")).href);
+  const python = await loadPyodide({ indexURL: directory, _makeSnapshot: true, env: { PYTHONHASHSEED: "0" } });
+  python.FS.writeFile("/engine.zip", archive);
+  python.runPython(`
+import sys
+if "/engine.zip" not in sys.path:
+    sys.path.insert(0, "/engine.zip")
+from tokenling.engine import bridge
+from tokenling.engine.contract import contract
+if "random" in sys.modules:  # seeded from the system when it was imported
+    sys.modules["random"].seed(0)
+`);
+  return Buffer.from(python.makeMemorySnapshot());
+}
+
+const brotli = promisify(zlib.brotliCompress);
+const gzip = promisify(zlib.gzip);
+
+async function compress(out, name, level) {
+  const bytes = fs.readFileSync(path.join(out, name));
+  if (!COMPRESSED.has(path.extname(name)) || bytes.length < COMPRESS_FROM_BYTES) return;
+  const kinds = { br: { [zlib.constants.BROTLI_PARAM_QUALITY]: level, [zlib.constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } };
+  kinds.br[zlib.constants.BROTLI_PARAM_LGWIN] = 24;
+  const [small, wide] = await Promise.all([brotli(bytes, { params: kinds.br }), gzip(bytes, { level: 9 })]);
+  if (small.length < bytes.length) fs.writeFileSync(path.join(out, `${name}.br`), small);
+  if (wide.length < bytes.length) fs.writeFileSync(path.join(out, `${name}.gz`), wide);
+}
+
+function namesBelow(out, directory = "") {
+  return fs
+    .readdirSync(path.join(out, directory), { withFileTypes: true })
+    .flatMap((entry) => {
+      const name = directory ? `${directory}/${entry.name}` : entry.name;
+      return entry.isDirectory() ? namesBelow(out, name) : [name];
+    })
+    .sort();
+}
+
+async function main(out) {
+  const archive = fs.readFileSync(chosen.archive);
+  fs.rmSync(out, { recursive: true, force: true });
+  for (const name of PYODIDE_FILES) put(out, PYODIDE + name, fs.readFileSync(path.join(HERE, "node_modules/pyodide", name)));
+  for (const name of ORT_FILES) {
+    put(out, ORT + name, fs.readFileSync(path.join(HERE, "node_modules/onnxruntime-web/dist", name)));
+  }
+  for (const [name, file] of Object.entries(FONTS)) {
+    const family = path.join(HERE, "node_modules/@fontsource-variable", name);
+    put(out, `app/fonts/${name}.woff2`, fs.readFileSync(path.join(family, "files", file)));
+    put(out, `app/fonts/${name}.LICENSE.txt`, fs.readFileSync(path.join(family, "LICENSE")));
+  }
+  const engine = {
+    pyodide: PYODIDE,
+    archive: putHashed(out, "engine", ".zip", archive),
+    snapshot: chosen["no-snapshot"] ? null : putHashed(out, "snapshot", ".bin", await takeSnapshot(archive)),
+  };
+  const workers = {};
+  for (const kind of ["engine", "brain"]) {
+    const found = await bundle(`src/${kind}/worker.ts`);
+    workers[kind] = putHashed(out, `${kind}-worker`, ".js", found[".js"]);
+  }
+  const page = await bundle("src/main.ts");
+  const main = putHashed(out, "main", ".js", page[".js"]);
+  const style = putHashed(out, "main", ".css", page[".css"] ?? Buffer.from(""));
+  put(out, "app/icon.svg", fs.readFileSync(path.join(HERE, "src/site/icon.svg")));
+  put(out, "app/manifest.webmanifest", fs.readFileSync(path.join(HERE, "src/site/manifest.webmanifest")));
+  const index = read("src/index.html").replaceAll("{{main}}", main).replaceAll("{{style}}", style);
+  put(out, "index.html", index);
+  const files = Object.fromEntries(
+    namesBelow(out).map((name) => {
+      const bytes = fs.readFileSync(path.join(out, name));
+      return [name, { bytes: bytes.length, sha256: hashOf(bytes) }];
+    }),
+  );
+  const buildId = hashOf(JSON.stringify(files)).slice(0, 12);
+  const kept = Object.keys(files).filter((name) => name !== "index.html");
+  const worker = await bundle("src/site/service-worker.ts", {
+    format: "iife",
+    define: { BUILD: JSON.stringify(buildId), FILES: JSON.stringify(kept) },
+  });
+  put(out, "service-worker.js", worker[".js"]);
+  const site = { v: 1, build: buildId, engine, ort: ORT, workers, files };
+  const bare = { ...site, brain: null, brainMissing: "not_bundled", defaultHost: null, hosted: false };
+  put(out, "app/site.json", JSON.stringify(bare, null, 1));
+  for (const name of namesBelow(out)) await compress(out, name, Number(chosen.brotli));
+}
+
+await main(path.resolve(chosen.out));

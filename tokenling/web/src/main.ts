@@ -1,0 +1,62 @@
+/* The page: what it is made of is opened and put together here, and nowhere else. */
+
+import { openBrain } from "./brain/client.ts";
+import type { Brain, Engine, Progress } from "./contract.ts";
+import { openEngine } from "./engine/client.ts";
+import { openHousehold } from "./home/household.ts";
+import "./room/scene/scene.css";
+import "./room/app.css";
+import { Loading } from "./room/loading.ts";
+import { refuse } from "./room/refused.ts";
+import { startRoom } from "./room/start.ts";
+import { mark } from "./site/marks.ts";
+import { keepOffline } from "./site/offline.ts";
+import { openSite, type Site } from "./site/site.ts";
+
+const page = document.getElementById("page") as HTMLElement;
+const live = document.getElementById("live") as HTMLElement;
+
+/** One attempt at a time, kept once it succeeded; what failed is tried again when it is next needed. */
+function once<Made>(part: Progress["part"], loading: Loading, make: () => Promise<Made>): () => Promise<Made> {
+  let made: Promise<Made> | null = null;
+  return () => {
+    made ??= make().then(
+      (value) => {
+        loading.ready(part);
+        if (part === "brain") mark("brain");
+        return value;
+      },
+      (problem: unknown) => {
+        made = null;
+        loading.failed(part, problem instanceof Error ? problem.name : "failed");
+        throw problem;
+      },
+    );
+    return made;
+  };
+}
+
+async function start(): Promise<void> {
+  let site: Site;
+  try {
+    site = await openSite(document.baseURI);
+  } catch {
+    return refuse(page, "problem.no_site");
+  }
+  const loading = new Loading();
+  const engine: () => Promise<Engine> = once("engine", loading, () => openEngine(site, { onProgress: loading.progress }));
+  const brain: () => Promise<Brain> = once("brain", loading, () => openBrain(site, loading.progress));
+  const facts = { brain: site.brain && { id: site.brain.id }, defaultHost: site.defaultHost ?? (site.hosted ? location.origin : null) };
+  try {
+    const household = await openHousehold({ engine, brain, site: facts });
+    await startRoom({ page, live, household, brain, site: facts, loading, offline: keepOffline(site) });
+  } catch (problem) {
+    const code = problem instanceof Error && "code" in problem ? String(problem.code) : "no_storage";
+    return refuse(page, code === "records_too_new" || code === "records_broken" ? `problem.${code}` : "problem.no_storage");
+  }
+  // the egg is being looked at: its room and its words come meanwhile, side by side; what fails is told and tried again
+  engine().catch(() => undefined);
+  if (site.brain) brain().catch(() => undefined);
+}
+
+void start();

@@ -1,0 +1,195 @@
+/* Which notices stand above the conversation: what is in the way, what waits for an answer, what is on offer. Pure but for
+   the actions that it is given. */
+
+import type { HomeSnapshot, HouseholdSnapshot } from "../contract.ts";
+import type { Load } from "./loading.ts";
+import type { Model } from "./model.ts";
+import { say } from "./strings.ts";
+import { clockTime, dayAndTime } from "./times.ts";
+import type { Action, Banner } from "./views/banners.ts";
+import { hostName } from "./views/house.ts";
+import { moveBanner, recover, takeOver, type MovingParts } from "./views/moving.ts";
+import { offerName } from "./views/offers.ts";
+
+export interface Situation {
+  snapshot: HomeSnapshot;
+  model: Model | null;
+  household: HouseholdSnapshot;
+  localId: string;
+  problem: string | null;
+  loading: Load;
+  moving: () => MovingParts;
+  tell: (problem: unknown) => void;
+  closeProblem: () => void;
+  play: () => void;
+  forget: () => void;
+  /** Takes the newer page that lies ready, if one does. */
+  update: (() => void) | null;
+  alertsOffer: { accept: () => void; decline: () => void } | null;
+}
+
+/** Most pressing first. */
+export function bannersOf(now: Situation): Banner[] {
+  const { problem } = now;
+  const close = { label: say("problem.close"), run: now.closeProblem };
+  return [
+    ...questions(now),
+    ...links(now),
+    ...loads(now),
+    moveBanner(now.snapshot, now.model?.name ?? "", now.moving, now.tell),
+    problem === null ? null : { key: "problem", text: problem, actions: [close] },
+    stuck(now),
+    trouble(now),
+    ...together(now),
+    now.update && { key: "update", calm: true, text: say("offline.update"), actions: [{ label: say("offline.reload"), run: now.update }] },
+    alertsBanner(now),
+  ].filter((banner) => banner !== null);
+}
+
+/** What only the owner can decide. */
+function questions({ snapshot, household, localId, moving, tell }: Situation): Banner[] {
+  const banners: Banner[] = [];
+  const act = (label: string, work: () => Promise<void>): Action => ({ label, run: () => void work().catch(tell) });
+  const { question } = snapshot;
+  const parts = moving();
+  const { name } = parts;
+  if (question?.kind === "two_places") {
+    const answer = (keep: "here" | "there") => act(say(`question.${keep}`), () => parts.household.resolveQuestion(localId, keep));
+    banners.push({
+      key: "two-places",
+      text: say("question.two", { name, host: hostName(question.host) }),
+      actions: [answer("here"), answer("there")],
+    });
+  }
+  if (question?.kind === "lost")
+    banners.push({
+      key: "lost-there",
+      text: say("question.lost", { name, host: hostName(question.host) }),
+      actions: [act(say("question.another"), () => parts.household.resolveQuestion(localId, "another"))],
+    });
+  for (const stop of household.stops.filter(({ asks }) => asks)) {
+    const answer = (keep: "here" | "there") => act(say(`question.${keep}`), () => parts.household.resolveStop(stop.stopId, keep));
+    banners.push({
+      key: `stop-${stop.stopId}`,
+      text: say("question.two", { name: stop.name, host: hostName(stop.host) }),
+      actions: [answer("here"), answer("there")],
+    });
+  }
+  return banners;
+}
+
+function links(now: Situation): Banner[] {
+  const { snapshot, model, moving, tell, forget, localId } = now;
+  const name = model?.name ?? say("pets.unnamed");
+  const time = model?.copyAtMs ? dayAndTime(model.copyAtMs, model.zone) : "";
+  const parts = moving();
+  const retry = { label: say("silent.retry"), run: () => parts.home.retry() };
+  const key = snapshot.link;
+  const host = hostName(snapshot.host);
+  switch (key) {
+    case "offline":
+      return [{ key, text: say(model ? "silent.offline" : "silent.offline.never", { name, time }), actions: [retry] }];
+    case "lost":
+      return [
+        {
+          key,
+          text: say(model ? "silent.host" : "silent.host.never", { name, time, host }),
+          actions: [retry, ...(model ? [{ label: say("home.recover", { name }), run: () => void recover(parts).catch(tell) }] : [])],
+        },
+      ];
+    case "gone":
+      return [
+        {
+          key,
+          text: say("gone.text", { name, host }),
+          actions: [
+            { label: say("gone.another"), run: () => void parts.household.keepAsAnother(localId).catch(tell) },
+            { label: say("gone.export"), run: () => void parts.exportSave().catch(tell) },
+            { label: say("bye.forget"), run: forget },
+          ],
+        },
+      ];
+    case "paused":
+      if (snapshot.move) return [];
+      return [
+        {
+          key,
+          calm: true,
+          text: say("paused.text", { name, host }),
+          actions: [{ label: say("home.resume", { name }), run: () => void resume(parts, tell) }],
+        },
+      ];
+    case "stopped":
+      return [{ key, text: say("stopped.text", { name, error: firstLine(model?.error ?? "") }), actions: [] }];
+    default:
+      return [];
+  }
+}
+
+async function resume(parts: MovingParts, tell: (problem: unknown) => void): Promise<void> {
+  try {
+    await parts.household.resume(parts.localId);
+  } catch (problem) {
+    if (typeof problem === "object" && problem !== null && "code" in problem && problem.code === "other_device")
+      return takeOver(parts).catch(tell);
+    tell(problem);
+  }
+}
+
+/** An engine that did not start leaves a local pet standing still, and says so. */
+function loads({ loading, snapshot, moving }: Situation): Banner[] {
+  if (snapshot.kind !== "local" || !loading.engine.failed) return [];
+  return [{ key: "engine", text: say("load.engine.failed"), actions: [{ label: say("silent.retry"), run: () => moving().home.retry() }] }];
+}
+
+function stuck({ snapshot, moving }: Situation): Banner | null {
+  if (!snapshot.pending.some(({ state }) => state === "stuck")) return null;
+  return { key: "stuck", text: say("unconfirmed.text"), actions: [{ label: say("talk.stuck.retry"), run: () => moving().home.retry() }] };
+}
+
+/** Why it does not think just now. */
+function trouble({ snapshot, model, loading, moving }: Situation): Banner | null {
+  const { trouble: found } = snapshot;
+  if (!found || !model || loading.engine.failed) return null;
+  const again = found.retryAtMs === null ? "" : say("trouble.again", { time: clockTime(found.retryAtMs, model.zone) });
+  const text = say(`trouble.${found.code}`, { name: model.name }, say("trouble.other", { name: model.name }));
+  return {
+    key: "trouble",
+    calm: true,
+    text: `${text} ${again}`.trim(),
+    actions: [{ label: say("silent.retry"), run: () => moving().home.retry() }],
+  };
+}
+
+/** A game that waits to be played, an offer that waits for an answer. */
+function together({ model, play }: Situation): Banner[] {
+  if (!model?.present) return [];
+  if (model.game)
+    return [{ key: "game", calm: true, text: say("game.ready", { name: model.name }), actions: [{ label: say("game.play"), run: play }] }];
+  if (!model.offer || model.thinking) return [];
+  return [
+    {
+      key: "offer",
+      calm: true,
+      text: say(model.asleep ? "offer.open.asleep" : "offer.open", { name: model.name, item: offerName(model.offer) }),
+      actions: [],
+    },
+  ];
+}
+
+function alertsBanner({ alertsOffer, model }: Situation): Banner | null {
+  if (!alertsOffer || !model) return null;
+  return {
+    key: "alerts",
+    calm: true,
+    text: say("alerts.offer", { name: model.name }),
+    actions: [
+      { label: say("alerts.yes"), run: alertsOffer.accept },
+      { label: say("alerts.no"), run: alertsOffer.decline },
+    ],
+  };
+}
+
+function firstLine(text: string): string {
+  return text.split("\n")[0]?.slice(0, 120) ?? "";
+}

@@ -1,0 +1,244 @@
+/* The conversation: who said what and when, what is still on its way, what the pet is writing. Each of its lines opens the
+   mind view. */
+
+import { html, onChange, put, setText, syncRows } from "../dom.ts";
+import { icon } from "../icons.ts";
+import { TEXT_MAX, codePoints } from "../items.ts";
+import type { ChatLine, Model } from "../model.ts";
+import { PET_LANGUAGE, say } from "../strings.ts";
+import { clockTime, dayName } from "../times.ts";
+import { spokenOf } from "./home.ts";
+
+/** The count is shown when it begins to matter. */
+const LEFT_SHOWN = 60;
+const NEAR_BOTTOM_PX = 80;
+
+export interface TalkActions {
+  /** Sends it; returns whether it was taken. */
+  say(text: string): boolean;
+  mind(line: ChatLine): void;
+  retry(): void;
+  hideHelp(): void;
+}
+
+export interface TalkView {
+  readonly element: HTMLElement;
+  update(model: Model, state: { help: boolean }): void;
+  showAway(card: HTMLElement | null, sinceMs?: number): void;
+  /** Puts a text that could not be sent back, unless the owner has begun another. */
+  giveBack(text: string): void;
+  focus(): void;
+}
+
+interface Away {
+  card: HTMLElement;
+  sinceMs: number;
+}
+
+type Row =
+  | { key: string; kind: "day" | "empty"; text: string }
+  | { key: string; kind: "line"; line: ChatLine; name: string; zone: string | undefined }
+  | { key: string; kind: "away"; card: HTMLElement }
+  | { key: string; kind: "pending"; text: string; state: string }
+  | { key: string; kind: "thinking"; name: string };
+
+export function makeTalk(act: TalkActions): TalkView {
+  const log = html("ol", { class: "log", tabindex: "0", "aria-label": say("talk.heading") });
+  const writing = html("span", { class: "said", dir: "auto", lang: PET_LANGUAGE });
+  const composer = makeComposer(act);
+  const help = makeHelp(act);
+  const element = html("div", { class: "panel talk" }, log, help.element, composer.element);
+  let away: Away | null = null;
+  let follows = true;
+  let size = "";
+  // a banner, a keyboard or a turned phone changes the room for the log without a scroll: the newest line stays
+  new ResizeObserver(follow).observe(log);
+  log.addEventListener("scroll", () => size === sizeNow() && (follows = isNearEnd()), { passive: true });
+
+  function isNearEnd(): boolean {
+    return log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_BOTTOM_PX;
+  }
+
+  function sizeNow(): string {
+    return `${log.clientWidth} ${log.clientHeight}`;
+  }
+
+  function follow(): void {
+    size = sizeNow();
+    if (follows) log.scrollTop = log.scrollHeight;
+  }
+
+  function update(model: Model, state: { help: boolean }): void {
+    composer.update(model);
+    help.update(state.help);
+    setText(writing, spokenOf(model.words));
+    syncRows(
+      log,
+      rowsOf(model, away),
+      (row) => row.key,
+      (row) => makeRow(row, act, writing),
+    );
+    log.classList.toggle("writes", spokenOf(model.words) !== "");
+    follow();
+  }
+
+  /** Shows a card above the lines that were said after `sinceMs`: it tells of them. Null takes it away. */
+  function showAway(card: HTMLElement | null, sinceMs = 0): void {
+    away = card && { card, sinceMs };
+    follows = true;
+  }
+  return { element, update, showAway, giveBack: composer.giveBack, focus: composer.focus };
+}
+
+function makeComposer(act: TalkActions) {
+  const input = html("input", { id: "say", type: "text", autocomplete: "off", enterkeyhint: "send" });
+  const send = html("button", { class: "main round", type: "submit", "aria-label": say("talk.send") }, icon("send"));
+  const left = html("p", { class: "small soft", hidden: true });
+  const label = html("label", { class: "unseen", for: "say" });
+  const element = html("form", { class: "speak", onsubmit: submit }, label, input, send, left);
+  input.addEventListener("input", count);
+
+  function submit(event: Event): void {
+    event.preventDefault();
+    const text = input.value.trim();
+    if (!text || codePoints(text) > TEXT_MAX || send.disabled || !act.say(text)) return;
+    input.value = "";
+    count();
+  }
+
+  function count(): void {
+    const rest = TEXT_MAX - codePoints(input.value.trim());
+    left.hidden = rest > LEFT_SHOWN;
+    left.textContent = rest >= 0 ? say("talk.left", { left: rest }) : say("talk.over", { over: -rest });
+    input.setAttribute("aria-invalid", String(rest < 0));
+  }
+
+  function update(model: Model): void {
+    setText(label, say("talk.input", { name: model.name }));
+    input.placeholder = label.textContent ?? "";
+    send.disabled = !model.present;
+  }
+  const giveBack = (text: string) => {
+    if (!input.value) input.value = text;
+    count();
+  };
+  return { element, update, giveBack, focus: () => input.focus({ preventScroll: true }) };
+}
+
+/** Said by the page, not the pet. The link is only followed when the owner does. */
+function makeHelp(act: TalkActions) {
+  const element = html("aside", { class: "help", "aria-label": say("help.label"), hidden: true });
+  const render = onChange(element);
+  function update(shown: boolean): void {
+    element.hidden = !shown;
+    render(shown, () => [
+      html("p", {}, say("help.text")),
+      html(
+        "div",
+        { class: "row" },
+        html(
+          "a",
+          { class: "button", href: say("help.address"), target: "_blank", rel: "noreferrer noopener", referrerpolicy: "no-referrer" },
+          say("help.link"),
+        ),
+        html("button", { type: "button", class: "plain", onclick: () => act.hideHelp() }, say("help.close")),
+      ),
+      html("p", { class: "small" }, say("help.note")),
+    ]);
+  }
+  return { element, update };
+}
+
+/** Every row has a key that changes when its look does, so only changed rows are made anew. */
+function rowsOf(model: Model, away: Away | null): Row[] {
+  const rows: Row[] = [];
+  let day = "";
+  let told = false;
+  const tellAway = () => {
+    if (away && !told) rows.push({ key: "away", kind: "away", card: away.card });
+    told = true;
+  };
+  for (const line of model.chat) {
+    const lineDay = dayName(line.atMs, model.zone);
+    if (away && line.atMs > away.sinceMs) tellAway();
+    if (lineDay !== day) rows.push({ key: `day ${lineDay}`, kind: "day", text: lineDay });
+    day = lineDay;
+    rows.push({ key: `line ${line.key}`, kind: "line", line, name: model.name, zone: model.zone });
+  }
+  const pending = model.pending.filter((item) => item.command.kind === "say");
+  if (rows.length === 0 && pending.length === 0) rows.push(emptyRow(model));
+  tellAway();
+  for (const { operationId, command, state } of pending) {
+    if (command.kind === "say") rows.push({ key: `pending ${operationId} ${state}`, kind: "pending", text: command.text, state });
+  }
+  if (model.thinking) rows.push({ key: "thinking", kind: "thinking", name: model.name });
+  return rows;
+}
+
+function emptyRow(model: Model): Row {
+  const key = model.stage === "egg" ? "talk.empty.egg" : "talk.empty";
+  return { key: `${key} ${model.name}`, kind: "empty", text: say(key, { name: model.name }) };
+}
+
+function makeRow(row: Row, act: TalkActions, writing: HTMLElement): HTMLElement {
+  switch (row.kind) {
+    case "day":
+    case "empty":
+      return html("li", { class: row.kind }, html("span", {}, row.text));
+    case "away":
+      return html("li", {}, row.card);
+    case "line":
+      return lineRow(row.line, row.name, row.zone, act);
+    case "pending":
+      return pendingRow(row.text, row.state, act);
+    case "thinking":
+      return thinkingRow(row.name, writing);
+  }
+}
+
+function lineRow(line: ChatLine, name: string, zone: string | undefined, act: TalkActions): HTMLElement {
+  const time = html("time", { datetime: new Date(line.atMs).toISOString() }, clockTime(line.atMs, zone));
+  if (line.mine)
+    return html(
+      "li",
+      { class: "line mine" },
+      html("span", { class: "said", dir: "auto" }, line.text),
+      html("span", { class: "about" }, say("talk.you"), " · ", time),
+    );
+  const open = html(
+    "button",
+    { type: "button", class: "said", dir: "auto", lang: PET_LANGUAGE, title: say("mind.open"), onclick: () => act.mind(line) },
+    line.text,
+    html("span", { class: "unseen" }, `. ${say("mind.open")}`),
+  );
+  return html("li", { class: "line" }, open, html("span", { class: "about" }, name, " · ", time));
+}
+
+function pendingRow(text: string, state: string, act: TalkActions): HTMLElement {
+  const again =
+    state === "stuck" ? html("button", { type: "button", class: "link", onclick: () => act.retry() }, say("talk.stuck.retry")) : null;
+  return html(
+    "li",
+    { class: "line mine pending" },
+    html("span", { class: "said", dir: "auto" }, text),
+    html("span", { class: "about" }, say(`talk.${state}`), again),
+  );
+}
+
+function thinkingRow(name: string, writing: HTMLElement): HTMLElement {
+  const dots = html("span", { class: "pondering", "aria-hidden": "true" }, html("i"), html("i"), html("i"));
+  return html("li", { class: "line thinking" }, writing, dots, html("span", { class: "about" }, say("state.thinking", { name })));
+}
+
+/** The card that tells what happened since the owner last looked. */
+export function awayCard(lines: readonly string[], more: number, close: () => void): HTMLElement {
+  const card = html("div", { class: "card away" });
+  put(
+    card,
+    html("h3", {}, say("away.heading")),
+    html("ul", {}, ...lines.map((line) => html("li", {}, line))),
+    more > 0 ? html("p", { class: "small soft" }, say("away.more", { count: more })) : null,
+    html("div", { class: "row" }, html("button", { type: "button", onclick: close }, say("away.close"))),
+  );
+  return card;
+}

@@ -1,0 +1,91 @@
+/* Keeps the app for the time without a network, and tells when a newer build lies ready. */
+
+import { addressOf, type Site } from "./site.ts";
+import { trusted } from "./trusted.ts";
+
+export type OfflineState = "unsupported" | "fetching" | "ready" | "update_ready" | "failed";
+
+export interface Offline {
+  state(): OfflineState;
+  subscribe(listener: (state: OfflineState) => void): () => void;
+  /** Makes the newer build take over; the page reloads by itself when it has. */
+  update(): void;
+}
+
+/** Registers the service worker of the site. Never rejects: an app that cannot be kept still works while online. */
+export function keepOffline(site: Site): Offline {
+  const listeners = new Set<(state: OfflineState) => void>();
+  let state: OfflineState = "fetching";
+  let waiting: ServiceWorker | null = null;
+  const set = (next: OfflineState) => {
+    state = next;
+    for (const listener of listeners) listener(next);
+  };
+  const container = "serviceWorker" in navigator ? navigator.serviceWorker : null;
+  if (container) {
+    register(container, site, (found) => {
+      waiting = found;
+      set("update_ready");
+    }).then(
+      () => waiting === null && set("ready"),
+      () => set("failed"),
+    );
+  } else state = "unsupported";
+  return {
+    state: () => state,
+    subscribe(listener) {
+      listeners.add(listener);
+      listener(state);
+      return () => listeners.delete(listener);
+    },
+    update() {
+      container?.addEventListener("controllerchange", () => location.reload(), { once: true });
+      waiting?.postMessage("take over");
+    },
+  };
+}
+
+async function register(container: ServiceWorkerContainer, site: Site, found: (worker: ServiceWorker) => void) {
+  const registration = await container.register(trusted(addressOf(site, "service-worker.js")), { scope: site.root });
+  const watch = (worker: ServiceWorker | null) => {
+    worker?.addEventListener("statechange", () => {
+      if (worker.state === "installed" && container.controller && registration.waiting === worker) found(worker);
+    });
+  };
+  if (registration.waiting && container.controller) found(registration.waiting);
+  watch(registration.installing);
+  registration.addEventListener("updatefound", () => watch(registration.installing));
+  const active = await activeOf(registration);
+  await keepBrain(container, active, site);
+}
+
+/** The worker once it is active; rejects when its installation failed. */
+function activeOf(registration: ServiceWorkerRegistration): Promise<ServiceWorker> {
+  const worker = registration.active ?? registration.installing ?? registration.waiting;
+  return new Promise((resolve, reject) => {
+    const look = () => {
+      if (registration.active) resolve(registration.active);
+      else if (!worker || worker.state === "redundant") reject(new Error("the service worker was not installed"));
+    };
+    worker?.addEventListener("statechange", look);
+    look();
+  });
+}
+
+/** Resolves when the site's brain is kept whole; a site without one has nothing to keep. */
+function keepBrain(container: ServiceWorkerContainer, active: ServiceWorker, site: Site): Promise<void> {
+  const { brain } = site;
+  if (!brain) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const heard = ({ data }: MessageEvent) => {
+      if (data !== "brain kept" && data !== "brain not kept") return;
+      container.removeEventListener("message", heard);
+      if (data === "brain kept") resolve();
+      else reject(new Error("the brain could not be kept"));
+    };
+    container.addEventListener("message", heard);
+    container.startMessages();
+    const files = Object.keys(brain.files).map((name) => addressOf(site, `${brain.base}${name}`));
+    active.postMessage({ keepBrain: true, files });
+  });
+}

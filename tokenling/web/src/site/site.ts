@@ -1,0 +1,88 @@
+/* What this site is made of: `app/site.json`, written by `build.mjs` and completed by whoever serves it with its brain. */
+
+export interface SiteFile {
+  bytes: number;
+  sha256: string;
+}
+
+export interface SiteBrain {
+  id: string;
+  /** Directory of its files, relative to the site's root, with a slash behind. */
+  base: string;
+  precision: string;
+  /** By path below `base`. Only what a page needs: manifest, config, tokenizer, one graph and its data. */
+  files: Record<string, SiteFile>;
+}
+
+export interface SiteJson {
+  v: 1;
+  /** Changes with every byte of the app. */
+  build: string;
+  engine: { pyodide: string; archive: string; snapshot: string | null };
+  ort: string;
+  workers: { engine: string; brain: string };
+  /** Every file of the app by path below the site's root. */
+  files: Record<string, SiteFile>;
+  brain: SiteBrain | null;
+  /** Why no brain comes with this site, when none does: a stable word. */
+  brainMissing: string | null;
+  /** The host that a move offers first; null: the site's own origin when that is a host. */
+  defaultHost: string | null;
+  /** Whether a pet host serves this site. */
+  hosted: boolean;
+}
+
+export interface Site extends SiteJson {
+  /** The root, an absolute address with a slash behind. */
+  root: string;
+}
+
+export class SiteProblem extends Error {
+  override name = "SiteProblem";
+  constructor(readonly code: "unreachable" | "not_a_site") {
+    super(`the site's manifest: ${code}`);
+  }
+}
+
+const SITE_BYTES_MAX = 200_000;
+
+/** Reads the manifest. Rejects with a `SiteProblem`. */
+export async function openSite(root: string): Promise<Site> {
+  let text: string;
+  try {
+    const answer = await fetch(new URL("app/site.json", root), { cache: "no-cache" });
+    if (!answer.ok) throw new SiteProblem("unreachable");
+    text = await answer.text();
+  } catch {
+    throw new SiteProblem("unreachable");
+  }
+  const found = readSite(text);
+  return { ...found, root };
+}
+
+export function readSite(text: string): SiteJson {
+  let value: unknown;
+  try {
+    value = text.length <= SITE_BYTES_MAX ? JSON.parse(text) : null;
+  } catch {
+    value = null;
+  }
+  if (!isSite(value)) throw new SiteProblem("not_a_site");
+  return value;
+}
+
+function isSite(value: unknown): value is SiteJson {
+  const site = value as Partial<SiteJson> | null;
+  return typeof site === "object" && site?.v === 1 && typeof site.files === "object" && typeof site.engine === "object";
+}
+
+export function addressOf(site: Site, path: string): string {
+  return new URL(path, site.root).href;
+}
+
+/** Bytes of the site's files below any of these beginnings. */
+export function bytesOf(site: SiteJson, ...beginnings: string[]): number {
+  return Object.entries(site.files)
+    .filter(([path]) => beginnings.some((beginning) => path.startsWith(beginning)))
+    .reduce((sum, [, file]) => sum + file.bytes, 0);
+}
