@@ -190,6 +190,17 @@ def startup_check(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def ggufs(session: nox.Session) -> None:
+    """Fetch two real GGUF files (350 MB, kept in build/ggufs) and hold their models to a float64 reference."""
+    install_locked(session, "test")
+    folder = ROOT / "build" / "ggufs"
+    session.run("python", "-m", "tools.fetch_ggufs", str(folder))
+    # one BLAS thread: the reference's products are small, and idle ones spin
+    env = {"TOKENLING_GGUFS": str(folder), "OPENBLAS_NUM_THREADS": "1"}
+    session.run("pytest", "tests/gguf_models", *session.posargs, env=env)
+
+
+@nox.session(default=False)
 def exporters(session: nox.Session) -> None:
     """Graphs that Optimum, torch.onnx and ONNX Runtime's quantiser write load, and write what Transformers writes."""
     install_locked(session, "exporters")

@@ -24,7 +24,8 @@ async function shares(ids, wanted, out) {
   const first = ids.length - wanted;
   const asked = ids.map((id, at) => (at < first ? id : [id, { generateNext: { probabilities: true, options: plain } }]));
   const found = (await sequence.controlledEvaluate(asked)).slice(first);
-  const vocabulary = Math.max(...found[0].next.probabilities.keys()) + 1;
+  let vocabulary = 0;
+  for (const token of found[0].next.probabilities.keys()) vocabulary = Math.max(vocabulary, token + 1);
   const rows = new Float64Array(wanted * vocabulary);
   found.forEach((item, row) => {
     for (const [token, share] of item.next.probabilities) rows[row * vocabulary + token] = share;
