@@ -36,8 +36,6 @@ const TICK_MS = 20_000;
 const PROBLEM_SHOWN_MS = 12_000;
 const GAME_OVER_MARGIN_MS = 1500;
 /** Set once, when the first local pet of a page lives: what `tools/bench/page.py` waits for. */
-const LIVING_MARK = "tokenling:living";
-
 /** What goes beyond one pet. */
 export interface Screens {
   show(localId: string): void;
@@ -162,7 +160,6 @@ export class Companion {
 
   #took(model: Model, before: Model | null, linkBefore: string): void {
     const old = model.copyAtMs !== null;
-    if (model.link === "running" && performance.getEntriesByName(LIVING_MARK).length === 0) performance.mark(LIVING_MARK);
     this.#clockOffsetMs = old ? 0 : this.#offsetOf(model);
     if (!old) this.#playEffects(model);
     // a first look and the missed time that is lived late are told by the card, not spoken as if they were now
