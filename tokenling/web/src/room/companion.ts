@@ -35,7 +35,7 @@ const RETURN_MS = 5 * 60 * 60_000;
 const TICK_MS = 20_000;
 const PROBLEM_SHOWN_MS = 12_000;
 const GAME_OVER_MARGIN_MS = 1500;
-/** Set once, when the first local pet of a page lives: what `tools/bench/page.py` waits for. */
+
 /** What goes beyond one pet. */
 export interface Screens {
   show(localId: string): void;
