@@ -7,15 +7,33 @@ from pathlib import Path
 from tools.train_brain.phrases import Chance, expand
 
 HERE = Path(__file__).parent
-FILES = ("said", "answers", "feelings", "deeds", "skies", "words")
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "said": ("said", "said_more", "said_more2"),
+    "answers": ("answers", "answers_more"),
+    "after": ("answers_after",),
+    "feelings": ("feelings", "feelings_more"),
+    "deeds": ("deeds",),
+    "skies": ("skies",),
+    "words": ("words",),
+}
+"""By book, its files; a later file adds phrases to the sections of an earlier one."""
 
 
-@lru_cache(maxsize=len(FILES))
-def phrases_of(file: str) -> Mapping[str, tuple[str, ...]]:
+@lru_cache(maxsize=len(PARTS))
+def phrases_of(book: str) -> Mapping[str, tuple[str, ...]]:
+    """The sections of one book."""
+    sections: dict[str, tuple[str, ...]] = {}
+    for file in PARTS[book]:
+        for name, lines in sections_in(file).items():
+            sections[name] = sections.get(name, ()) + lines
+    return sections
+
+
+def sections_in(file: str) -> Mapping[str, tuple[str, ...]]:
     """The sections of one phrase file. `ValueError` names the line that no section holds, or a section met twice."""
     sections: dict[str, list[str]] = {}
     here: list[str] | None = None
-    for number, line in enumerate((HERE / f"{file}.txt").read_text().splitlines(), start=1):
+    for number, line in enumerate((HERE / f"{file}.txt").read_text(encoding="utf-8").splitlines(), start=1):
         if not line or line.startswith("#"):
             continue
         if line.startswith("[") and line.endswith("]"):
