@@ -10,6 +10,7 @@ import onnxruntime as ort
 import pytest
 from numpy.typing import NDArray
 
+from tokenling.cli.brain_files import shipped_brain_dir
 from tokenling.engine import PROMPT_VERSION
 from tools.export_brain.directory import GRAPH_FILES, Source, graph_bytes, load_source, write_brain
 from tools.export_brain.graph import build_graph
@@ -20,7 +21,7 @@ from tools.train_brain.tokenizer import load_tokenizer
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "tools" / "train_brain" / "weights"
-SHIPPED = ROOT / "tokenling" / "brains" / "sprout-0"
+SHIPPED = shipped_brain_dir()
 SMALL = Shape(vocab_size=96, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
               head_dim=16, intermediate_size=96, max_position_embeddings=64)  # fmt: skip
 
