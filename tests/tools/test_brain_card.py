@@ -18,6 +18,7 @@ from tools.grade_brain.speech import NEEDY, UNKIND, Book, borrowing, repetition,
 from tools.grade_brain.tally import Figure, Tally, share
 from tools.grade_brain.turns import turn_figures
 from tools.train_brain.lives import Lived
+from tools.train_brain.owners import Owner, reserved_lines
 from tools.train_brain.phrases import Chance
 from tools.train_brain.pieces import reply_pieces
 from tools.train_brain.shape import Shape
@@ -135,8 +136,15 @@ def test_figures_tell_what_they_rest_on() -> None:
 def test_the_conversations_are_twenty_of_six_lines_that_no_grammar_made() -> None:
     talks = json.loads(CONVERSATIONS.read_text(encoding="utf-8"))
     assert [6] * 20 == [len(talk) for talk in talks]
-    plain = {phrase for phrases in phrases_of("said").values() for phrase in phrases}
-    assert not plain & {line for talk in talks for line in talk}
+    assert {line for talk in talks for line in talk} == set(reserved_lines())
+
+
+@pytest.mark.parametrize(("intent", "line"), [("yes", "yes"), ("laugh", "haha")])
+def test_no_owner_says_a_line_of_the_conversations_as_it_stands_there(intent: str, line: str) -> None:
+    owner = Owner("chatty", "Ana", untried=False, careless=False)
+    said = {owner.means(intent, Chance("reserved", number), {"name": "Pip"}).text for number in range(1500)}
+    assert line + "." in said
+    assert line not in said
 
 
 # --- likelihoods, on a small brain without training ----------------------------------------------------------------

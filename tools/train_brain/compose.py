@@ -33,7 +33,7 @@ WHOLE_INTENTS = frozenset(("ask_last", "more", "more_plain", "recall_any", "secr
 GOOD_SCORE = 5
 UNFOLLOWED = frozenset(("play/tired", "play/hungry"))
 """What usually follows an answer would belie these."""
-CLOSE_BAND = 3
+CLOSE_BAND, FULL_BAND = 3, 4
 NAMED_PERCENT, LIKED_PERCENT, NEAR_PERCENT = 55, 25, 45
 """How often a greeting takes up the owner's name, a liking, a friendship that it knows of."""
 ASIDE_PERCENT, TAIL_PERCENT, OPENER_PERCENT, MOOD_PERCENT = 27, 27, 22, 65
@@ -57,6 +57,8 @@ def words(scene: Scene, chance: Chance, file: str, section: str, **more: str) ->
     """A phrase of the book in the words of this scene."""
     own = {"name": scene.name, "here": scene.place, "food": scene.food, "stage": scene.stage, "item": scene.item}
     slots = {**(scene.said.slots if scene.said else {}), **own, "known_name": scene.known_name, **more}
+    if scene.said and slots["snack"] not in scene.said.text.lower():
+        slots["snack"] = "more" if scene.bands["fullness"] == FULL_BAND else "a bite"
     slots |= {"trait": scene.traits[0], "trait_two": scene.traits[1]}
     slots |= {"busy": chance.pick(("thinking", "humming", "counting crumbs", "stretching"))}
     slots |= {f"{slot}_cap": text[:1].upper() + text[1:] for slot, text in slots.items()}

@@ -1,8 +1,11 @@
 """Who lives with the pet: kinds of owners, what they say, and how they type it."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
 from tools.train_brain.phrases import Chance, expand, held_out
 from tools.train_brain.writer.book import invented_word, phrases_of, words_of
@@ -11,6 +14,7 @@ SLOTS = (
     "thing", "noun", "dish", "animal", "job", "month", "home", "instrument", "spot", "snack", "adj", "number", "gift",
 )  # fmt: skip
 INVENTED_PERCENT = 12
+CONVERSATIONS = Path(__file__).parents[1] / "grade_brain" / "conversations.json"
 TOPIC = re.compile(r"\{([^{}]*)\}")
 """What a phrase is about, as the book marks it."""
 
@@ -158,6 +162,8 @@ class Owner:
         elif intent == "i_did":
             words["noun"] = told_thing(phrase, words)
         text = self.typed(dressed(text.replace("{", "").replace("}", ""), chance, words), chance)
+        if text in reserved_lines():
+            text += "."
         return Said(text, intent, words)
 
     def weights(self) -> dict[str, float]:
@@ -186,6 +192,13 @@ def make_owner(number: int, seed: int, *, untried: bool) -> Owner:
     chance = Chance("owner", seed, number, untried)
     name = invented_word(chance).capitalize() if chance.holds(INVENTED_PERCENT) else chance.pick(words_of("owner"))
     return Owner(chance.pick(tuple(KINDS)), name, untried, chance.holds(30))
+
+
+@lru_cache(maxsize=1)
+def reserved_lines() -> frozenset[str]:
+    """The owners' lines of the card's conversations: no training owner says one of them as it stands there."""
+    talks: list[list[str]] = json.loads(CONVERSATIONS.read_text(encoding="utf-8"))
+    return frozenset(line for talk in talks for line in talk)
 
 
 def drawn_words(chance: Chance) -> dict[str, str]:

@@ -8,7 +8,7 @@ from tools.train_brain.phrases import Chance, expand
 
 HERE = Path(__file__).parent
 PARTS: Mapping[str, tuple[str, ...]] = {
-    "said": ("said", "said_more", "said_more2"),
+    "said": ("said", "said_more", "said_more2", "said_more3"),
     "answers": ("answers", "answers_more"),
     "after": ("answers_after",),
     "feelings": ("feelings", "feelings_more"),
