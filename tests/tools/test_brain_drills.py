@@ -23,6 +23,7 @@ from tools.train_brain.drills import (
     hatched,
     set_up,
 )
+from tools.train_brain.habits import habit_lines
 from tools.train_brain.phrases import Chance, held_out
 from tools.train_brain.writer.book import phrases_of
 
@@ -172,3 +173,22 @@ def test_the_writer_answers_drills_by_its_own_rules(monkeypatch: pytest.MonkeyPa
     assert [one.reply for one in lived if not legal(one.reply, one.scene)] == []
     marked = [(one, wanted) for one in lived if (wanted := wanted_actions(one.scene)) is not None]
     assert [one.reply for one, wanted in marked if not any(f"[{tag}]" in one.reply for tag in wanted)] == []
+
+
+def test_habits_are_pairs_that_differ_in_one_fact_and_follow_the_writers_rules() -> None:
+    records = [json.loads(line) for line in habit_lines(pets=2, seed=5)]
+    own_time = [r for r in records if r["cue"] == "idle"]
+    assert len(own_time) > 20
+    assert {line for r in own_time for line in r["prompt"].split("\n")[-2:-1]} == {"(Owner is quiet.)"}
+    weary = [r["reply"] for r in own_time if any(f", {word}, " in r["prompt"] for word in ("weary", "tired"))]
+    assert weary
+    assert all("[nap]" in reply for reply in weary)
+    strangers = [r["reply"] for r in records if r["intent"] == "friend_of" and "new to owner" in r["prompt"]]
+    friends = [r["reply"] for r in records if r["intent"] == "friend_of" and "devoted to owner" in r["prompt"]]
+    assert strangers
+    assert not any("best friend" in reply.lower() for reply in strangers)
+    assert all("friend" in reply.lower() for reply in friends)
+
+
+def test_the_same_seed_gives_the_same_habits() -> None:
+    assert list(habit_lines(pets=1, seed=4)) == list(habit_lines(pets=1, seed=4)) != list(habit_lines(pets=1, seed=5))
