@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -38,7 +39,7 @@ class Size:
     surprised: int
 
 
-FULL = Size(turns=2000, states=100, matched=500, surprised=500)
+FULL = Size(turns=2000, states=60, matched=500, surprised=500)
 QUICK = Size(turns=300, states=20, matched=40, surprised=60)
 UNTRAINED = Size(turns=200, states=20, matched=100, surprised=100)
 """An untrained brain writes to the limit at each turn; what it scores shows in fewer."""
@@ -54,11 +55,14 @@ def rows_of(
     kept = Kept(keep, f"{digest_of(folder)} {size}")
     with TemporaryDirectory() as place:
         brain = brain_in(folder, Path(place))
-        asked = Questions(size, work)
+        known = kept.rows
+        asked = Questions(size, work) if set(names) - set(known) else None
         for name in names:
-            row = kept.rows.get(name) or row_of(name, brain, folder, asked)
-            kept.add(name, row)
-            yield name, row
+            if name not in known:
+                assert asked is not None
+                known[name] = row_of(name, brain, folder, asked)
+                kept.add(name, known[name])
+            yield name, known[name]
 
 
 def brain_in(folder: Path, place: Path) -> Path:
@@ -150,17 +154,23 @@ def random_weights(shape: Shape) -> Mapping[str, Array]:
 
 
 class Kept:
-    """Rows in a file, good for one brain asked one number of questions."""
+    """Rows in a file, good for one brain asked one number of questions; several processes may add to it."""
 
     def __init__(self, file: Path | None, key: str) -> None:
         self.file, self.key = file, key
-        found = json.loads(file.read_text()) if file is not None and file.exists() else {}
-        told = found.get("rows", {}) if found.get("key") == key else {}
-        self.rows: dict[str, Row] = {name: {n: Figure(**f) for n, f in row.items()} for name, row in told.items()}
+
+    @property
+    def rows(self) -> dict[str, Row]:
+        """What is on disk now; nothing where it is another brain's."""
+        found = json.loads(self.file.read_text()) if self.file is not None and self.file.exists() else {}
+        told = found.get("rows", {}) if found.get("key") == self.key else {}
+        return {name: {n: Figure(**f) for n, f in row.items()} for name, row in told.items()}
 
     def add(self, name: str, row: Row) -> None:
-        """One row more, on disk too."""
-        self.rows[name] = row
-        if self.file is not None:
-            rows = {name: {n: asdict(f) for n, f in row.items()} for name, row in self.rows.items()}
-            self.file.write_text(json.dumps({"key": self.key, "rows": rows}, indent=1))
+        """One row more beside those that are there by now, the file replaced whole."""
+        if self.file is None:
+            return
+        rows = {name: {n: asdict(f) for n, f in row.items()} for name, row in (self.rows | {name: row}).items()}
+        fresh = self.file.with_suffix(f".{os.getpid()}.new")
+        fresh.write_text(json.dumps({"key": self.key, "rows": rows}, indent=1))
+        fresh.replace(self.file)
