@@ -73,13 +73,12 @@ def simulation(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def crash(session: nox.Session) -> None:
-    """300 kills at random moments and 100 on a disk that drops what was not synced, then 50,000 strange requests."""
+    """300 kills at random moments, 100 on a disk that drops what was not synced, 50,000 strange requests; resumable."""
     install_locked(session, "test")
-    more = {"TOKENLING_TEST_KILLS": "300", "TOKENLING_TEST_DROPS": "100"}
-    session.run("pytest", "tests/crash", *session.posargs, env=more)
-    state = ROOT / "build" / "fuzz.json"
-    state.parent.mkdir(exist_ok=True)
-    session.run("python", "tests/fuzz/fuzz_campaign.py", "--state", str(state))
+    build = ROOT / "build"
+    build.mkdir(exist_ok=True)
+    session.run("python", "tests/crash/kill_campaign.py", "--state", str(build / "kills.json"))
+    session.run("python", "tests/fuzz/fuzz_campaign.py", "--state", str(build / "fuzz.json"))
 
 
 @nox.session(default=False)
@@ -136,6 +135,14 @@ def fortnight(session: nox.Session) -> None:
     """Live a simulated fortnight with the shipped brain (about 450 turns a pet)."""
     install_locked(session, "test")
     session.run("python", "-m", "tests.simulation.fortnight", *session.posargs)
+
+
+@nox.session(default=False)
+def parity(session: nox.Session) -> None:
+    """Ask every interpreter at hand for the engine's contract: `nox -s parity -- --python PATH --pyodide DIR`."""
+    install_locked(session, "test")
+    install_node_modules(session)
+    session.run("python", "-m", "tools.parity", *session.posargs)
 
 
 @nox.session(default=False)

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from tokenling.cli.logs import EXCEPTIONS_MAX, FRAMES_MAX, frames_of
+from tokenling.host.faults import EXCEPTIONS_MAX, FRAMES_MAX, frames_of
 
 SECRET = "the otter said hush"
 

@@ -1,8 +1,8 @@
 """`python crash_zygote.py`: starts real hosts on demand, by forking a process that has imported them already.
 
-One JSON line in, one out. `start` forks a host on a state directory, with a scripted brain, its disk and its killing
-point as told, and answers its process id and address (None: it ended before it listened). `wait` answers its exit code,
-negative for a signal.
+One JSON line in, one out. `start` forks a host on a state directory, with a scripted brain, its disk, its killing point
+and its wall clock (`frozen`: it stands still) as told, and answers its process id and address (None: it ended before it
+listened). `wait` answers its exit code, negative for a signal.
 """
 
 import hashlib
@@ -10,6 +10,7 @@ import json
 import os
 import random
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import trio
@@ -20,7 +21,7 @@ from tokenling.cli.logs import set_up_logs
 from tokenling.engine.request import GenerationRequest, Reply
 from tokenling.host import run
 from tokenling.host.exits import HostRefused
-from tokenling.host.plan import HostBrain, HostPlan
+from tokenling.host.plan import HostBrain, HostPlan, wall_clock_ms
 from tokenling.host.ports import Generated
 from tokenling.host.setting_values import Address
 from tokenling.host.settings import Settings
@@ -112,6 +113,11 @@ def die_in_close(vfs: CrashVFS, nth: int) -> None:
     database.Database.close = dying
 
 
+def clock_of(order: dict) -> Callable[[], int]:
+    started_ms = wall_clock_ms()
+    return (lambda: started_ms) if order.get("frozen") else wall_clock_ms
+
+
 def live(order: dict, told: int) -> None:
     """The forked host, until it ends."""
     dice = random.Random(order["dice"]) if order.get("dice") is not None else None  # noqa: S311
@@ -129,7 +135,7 @@ def live(order: dict, told: int) -> None:
     try:
         settings = settings_of(Path(order["state"]), order.get("pets_max", 1000))
         # a preview asks nobody how often: the tests ask more than any owner may
-        run.run_host(HostPlan(settings, load_brain, announce=announce, preview=True))
+        run.run_host(HostPlan(settings, load_brain, announce=announce, preview=True, now_ms=clock_of(order)))
     except HostRefused as refused:
         os._exit(refused.exit_code)
     os._exit(0)

@@ -1,6 +1,6 @@
 """`kill -9` at named and at random points of a real host on a real file: what was told is so, and happens once.
 
-`nox -s crash` runs more of the random ones.
+`python tests/crash/kill_campaign.py --state FILE` runs more of the random ones, by hand.
 """
 
 import os
@@ -140,8 +140,8 @@ def seed() -> int:
 
 
 def test_kills_at_random_moments_lose_nothing_told(zygote: Zygote, state: Path, seed: int) -> None:
-    random_life(zygote, state, int(os.environ.get("TOKENLING_TEST_KILLS", "10")), seed, drop=False)
+    random_life(zygote, state, 10, seed, drop=False)
 
 
 def test_a_disk_that_drops_what_was_not_synced_loses_nothing_told(zygote: Zygote, state: Path, seed: int) -> None:
-    random_life(zygote, state, int(os.environ.get("TOKENLING_TEST_DROPS", "20")), seed, drop=True)
+    random_life(zygote, state, 20, seed, drop=True)

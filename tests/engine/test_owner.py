@@ -17,6 +17,7 @@ from tokenling.engine import (
 )
 from tokenling.engine import balance as b
 from tokenling.engine.bounds import COUNT_MAX, EFFECTS_MAX, METER_MAX, SNACKS_MAX, TREASURES_MAX
+from tokenling.engine.jsonvalue import JsonValue
 
 
 def low(state: State) -> State:
@@ -229,6 +230,28 @@ def test_a_pet_speaks_first_when_its_owner_returns_whatever_the_owner_does() -> 
     assert step.turn is not None
     request = build_request(step.state, step.turn)
     assert request.lines[-1] == "(Owner is back.)"
+    assert "owner is back after 6 hours" in request.header
+
+
+@pytest.mark.parametrize(
+    ("act", "last_line"),
+    [
+        (care("lamp"), "(Owner is back.)"),
+        (care("stroke"), "(Owner strokes Pip.)"),
+        (care("wash"), "(Owner washes Pip.)"),
+        (care("tuck"), "(Owner tucks Pip in.)"),
+        (offer("toy", "kite"), "(Owner offers kite.)"),
+        (say("hi there"), "Owner: hi there"),
+        ({"kind": "settings", "chatter": 0}, "(Owner is back.)"),
+        ({"kind": "settings", "timeZone": "Europe/Berlin"}, "(Owner is back.)"),
+    ],
+)
+def test_whatever_an_owner_does_first_the_pet_knows_of_the_absence(act: JsonValue, last_line: str) -> None:
+    state = quietly(replace(awake(), stage="adult"), NOON + 6 * HOUR)
+    step = do(state, act, NOON + 6 * HOUR)
+    assert step.turn is not None
+    request = build_request(step.state, step.turn)
+    assert last_line == request.lines[-1]
     assert "owner is back after 6 hours" in request.header
 
 

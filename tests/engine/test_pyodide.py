@@ -7,19 +7,15 @@ names); skipped where they are not.
 import os
 import shutil
 import subprocess
-import zipfile
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-import tokenling
 from tokenling.engine.contract import contract
+from tools.parity.builds import PYODIDE_SCRIPT, ROOT, pack
 
-PACKAGE = Path(tokenling.__file__).parent
-SCRIPT = Path(__file__).parent / "pyodide_contract.mjs"
-PYODIDE = Path(os.environ.get("TOKENLING_PYODIDE", str(PACKAGE.parent / "node_modules" / "pyodide")))
+PYODIDE = Path(os.environ.get("TOKENLING_PYODIDE", str(ROOT / "node_modules" / "pyodide")))
 NODE = shutil.which("node")
 
 pytestmark = pytest.mark.skipif(
@@ -43,23 +39,15 @@ str(round((time.perf_counter() - began) * 1000))
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The engine and the pinned zone data as one zip."""
     path = tmp_path_factory.mktemp("pyodide") / "engine.zip"
-    zones = Path(str(files("tzdata")))
-    with zipfile.ZipFile(path, "w") as packed:
-        packed.write(PACKAGE / "__init__.py", "tokenling/__init__.py")
-        for source in sorted((PACKAGE / "engine").glob("*.py")):
-            packed.write(source, f"tokenling/engine/{source.name}")
-        for data in sorted(zones.rglob("*")):
-            if data.is_file() and "__pycache__" not in data.parts:
-                packed.write(data, f"tzdata/{data.relative_to(zones)}")
+    pack(path)
     return path
 
 
 def under_pyodide(archive: Path, script: str) -> str:
     assert NODE is not None
     found = subprocess.run(
-        [NODE, str(SCRIPT), str(PYODIDE), str(archive), script], capture_output=True, check=True, timeout=300
+        [NODE, str(PYODIDE_SCRIPT), str(PYODIDE), str(archive), script], capture_output=True, check=True, timeout=300
     )
     return found.stdout.decode()
 

@@ -1,6 +1,7 @@
 """A host with one pet in each state, what may be sent to it, and whether anything of them has changed."""
 
 import base64
+import hashlib
 import json
 import socket
 import uuid
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import apsw
 from crash_home import Owner, Zygote, home
 
 from tokenling.host.errors import CODES
@@ -34,8 +36,9 @@ class Reply:
 class Target:
     """The host and its pets. `send` is raw: a head and a body as bytes."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, database: Path) -> None:
         self.address = address
+        self.database = database
         self.owners = {status: Owner() for status in STATUSES}
         for status, owner in self.owners.items():
             kinds = STATUSES.index(status) + 1
@@ -43,16 +46,23 @@ class Target:
                 owner.ask(address, owner.wish(kind))
 
     def picture(self) -> dict[str, object]:
-        """All that an owner could see changed, the ticking body of the active pet apart."""
-        seen: dict[str, object] = {}
+        """Each pet as its owner sees it, and a digest of all that the database holds. The host's clock stands still."""
+        seen: dict[str, object] = {"records": self.digest()}
         for status, owner in self.owners.items():
-            code, view, _retry = owner.send(self.address, "GET", owner.path)
+            code, seen[status], _retry = owner.send(self.address, "GET", owner.path)
             assert code == 200
-            save = view["save"]
-            kept = {name: save[name] for name in ("chat", "name", "memories", "hosting")}
-            revision = view["revision"] if status != "active" else None
-            seen[status] = (view["status"], view["epoch"], revision, kept if status == "active" else save)
         return seen
+
+    def digest(self) -> str:
+        """SHA-256 over every row of every table."""
+        connection = apsw.Connection(str(self.database), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall()
+            rows = [(name, sorted(map(repr, connection.execute(f"SELECT * FROM {name}")))) for (name,) in tables]  # noqa: S608
+        finally:
+            connection.close()
+        assert sum(len(held) for _, held in rows) > len(STATUSES), "the pets are among them"
+        return hashlib.sha256(repr(rows).encode()).hexdigest()
 
     def send(self, head: bytes, body: bytes) -> Reply:
         place = urlsplit(self.address)
@@ -122,7 +132,7 @@ def other_key() -> str:
 @contextmanager
 def target(zygote: Zygote, folder: Path) -> Iterator[Target]:
     """The host keeps these three pets and has no room for another."""
-    with home(zygote, folder, pets_max=len(STATUSES)) as running:
+    with home(zygote, folder, pets_max=len(STATUSES), frozen=True) as running:
         assert running.address is not None
-        yield Target(running.address)
+        yield Target(running.address, folder / "pets.sqlite")
         assert running.stop() == 0

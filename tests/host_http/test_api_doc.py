@@ -10,7 +10,7 @@ from tokenling.host.connection import ConnectionLimits
 from tokenling.host.errors import CODES, ApiError
 from tokenling.host.exchange import WireLimits
 from tokenling.host.http_app import API_ROUTES, create_app
-from tokenling.host.in_flight import IN_FLIGHT_MAX, IN_FLIGHT_PER_CLIENT_MAX, PLACE_S
+from tokenling.host.in_flight import IN_FLIGHT_MAX, IN_FLIGHT_PER_CLIENT_MAX, OWN_PLACES, OWN_PLACES_MAX, PLACE_S
 from tokenling.host.polls import WAIT_S_MAX
 from tokenling.host.rates import LIMITS
 from tokenling.host.server import KEEP_ALIVE_REQUESTS_MAX, KEEP_ALIVE_S
@@ -52,7 +52,8 @@ def test_the_bounds_are_the_documented_ones() -> None:
         "Long-polls parked": f"{WAITS_PER_PET_MAX} a pet, {WAITS_MAX:,} in all",
         "Requests under way (long-polls apart)": (
             f"{IN_FLIGHT_MAX}, more wait up to {PLACE_S:.0f} s; "
-            f"of one client that no pet knows {IN_FLIGHT_PER_CLIENT_MAX}"
+            f"of one client that no pet knows, or of one pet {IN_FLIGHT_PER_CLIENT_MAX}; "
+            f"a known pet has {OWN_PLACES} places of its own, {OWN_PLACES_MAX} in all"
         ),
         "Requests of one pet whose key has opened it": f"{LIMITS.pet.per_s:.0f} a second, {LIMITS.pet.burst} at once",
         "Any other requests of one client": f"{LIMITS.client.per_s:.0f} a second, {LIMITS.client.burst} at once",

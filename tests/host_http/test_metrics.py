@@ -1,10 +1,12 @@
 """The metrics page: its numbers are the host's, its format is Prometheus's, and no pet or word is in it."""
 
 import re
+from pathlib import Path
 
 import httpx
 import trio
 from host_http_support import PET, ScriptedPets, client, command_body, problem_of, running
+from prometheus_client.parser import text_string_to_metric_families
 
 from tokenling.host.condition import Condition
 from tokenling.host.exchange import WireLimits
@@ -14,8 +16,17 @@ from tokenling.host.server import hypercorn_config, serve_http
 from tokenling.host.shell import Doors, Shell
 from tokenling.store import open_store
 
-SAMPLE = re.compile(r'[a-z_]+(\{([a-z]+="[^"\n]*",?)+\})? -?[0-9.e+]+')
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 LABELS = {"method", "route", "status", "le", "version", "worker", "provider", "state"}
+
+
+def samples(text: str) -> dict[str, list[tuple[dict[str, str], float]]]:
+    """Name to labels and value, as Prometheus's own reader finds them."""
+    found: dict[str, list[tuple[dict[str, str], float]]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            found.setdefault(sample.name, []).append((dict(sample.labels), sample.value))
+    return found
 
 
 async def page(doors, pets, tmp_path, *, path="/metrics", method="GET", host="localhost"):
@@ -52,40 +63,45 @@ async def test_the_page_tells_what_was_answered_and_nothing_of_a_pet(tmp_path) -
         await http.get("/secret/otter?secret=otter")
         answer = await page(doors, host.pets, tmp_path)
     assert (200, "text/plain; version=0.0.4; charset=utf-8") == (answer.status_code, answer.headers["content-type"])
-    lines = answer.text.splitlines()
-    assert 'tokenling_requests_total{method="GET",route="/api/pets/<pet_id>",status="304"} 3' in lines
-    assert 'tokenling_requests_total{method="POST",route="/api/pets/<pet_id>/commands",status="200"} 1' in lines
-    assert 'tokenling_requests_total{method="GET",route="-",status="404"} 1' in lines
-    assert 'tokenling_request_seconds_count{route="/api/pets/<pet_id>"} 3' in lines
-    assert 'tokenling_request_seconds_bucket{route="/api/pets/<pet_id>",le="+Inf"} 3' in lines
-    assert "tokenling_connections 1" in lines
-    assert "tokenling_disk_free_bytes 123456789" in lines
-    assert "tokenling_ready 1" in lines
+    found = samples(answer.text)
+    answered, pet = found["tokenling_requests_total"], "/api/pets/<pet_id>"
+    assert ({"method": "GET", "route": pet, "status": "304"}, 3) in answered
+    assert ({"method": "POST", "route": pet + "/commands", "status": "200"}, 1) in answered
+    assert ({"method": "GET", "route": "-", "status": "404"}, 1) in answered
+    assert ({"route": pet}, 3) in found["tokenling_request_seconds_count"]
+    assert ({"route": pet, "le": "+Inf"}, 3) in found["tokenling_request_seconds_bucket"]
+    assert [({}, 1)] == found["tokenling_connections"]
+    assert [({}, 123_456_789)] == found["tokenling_disk_free_bytes"]
+    assert [({}, 1)] == found["tokenling_ready"]
     for private in ("otter", PET, "secret"):
         assert private not in answer.text
 
 
-async def test_every_line_is_of_the_format_and_labels_come_from_a_closed_list(tmp_path) -> None:
+async def test_names_are_the_documented_ones_and_labels_come_from_a_closed_list(tmp_path) -> None:
     doors = Doors()
     async with running(doors=doors) as host, client(host) as http:
         await http.get("/api/health")
         text = (await page(doors, host.pets, tmp_path)).text
-    kinds = dict(re.findall(r"^# TYPE ([a-z_]+) (counter|gauge|histogram)$", text, re.MULTILINE))
-    helps = re.findall(r"^# HELP ([a-z_]+) .", text, re.MULTILINE)
-    assert sorted(kinds) == sorted(helps) == sorted(set(helps))
-    samples = [line for line in text.splitlines() if not line.startswith("#")]
-    assert len(samples) > 20
-    for line in samples:
-        assert SAMPLE.fullmatch(line), line
-        name = re.match(r"[a-z_]+", line)[0]
-        assert name in kinds or re.sub(r"_(bucket|sum|count)$", "", name) in kinds, line
-        assert set(re.findall(r'([a-z]+)="', line)) <= LABELS
+    table = OPERATIONS.read_text().partition("| Metric |")[2].partition("\n\n")[0]
+    kinds = dict(re.findall(r"^# TYPE (\w+) (counter|gauge|histogram)$", text, re.MULTILINE))
+    assert sorted(re.findall(r"\b(?:tokenling|process)_\w+", table)) == sorted(kinds)
+    assert LABELS >= {label for found in samples(text).values() for labels, _ in found for label in labels}
     assert text.endswith("\n")
+
+
+async def test_buckets_hold_all_that_took_up_to_their_bound(tmp_path) -> None:
+    doors = Doors()
+    for elapsed_s in (0.0005, 0.001, 0.02, 70.0):
+        doors.tallies.count("GET", "/x", 200, elapsed_s)
+    found = samples((await page(doors, ScriptedPets(), tmp_path)).text)
+    held = {labels["le"]: count for labels, count in found["tokenling_request_seconds_bucket"]}
+    assert {"0.001": 2, "0.005": 2, "0.025": 3, "60.0": 3, "+Inf": 4}.items() <= held.items()
+    assert [({"route": "/x"}, 70.0215)] == found["tokenling_request_seconds_sum"]
 
 
 async def test_the_page_says_when_the_host_is_not_ready(tmp_path) -> None:
     answer = await page(Doors(), ScriptedPets(ready=False), tmp_path)
-    assert "tokenling_ready 0" in answer.text.splitlines()
+    assert [({}, 0)] == samples(answer.text)["tokenling_ready"]
 
 
 async def test_nothing_else_is_there_and_no_other_name_is_answered(tmp_path) -> None:

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 from host_http_support import DEVICE, OPERATION, PET, client, command_body, remote_body, running
+from jsonschema import Draft202012Validator
 
+from tokenling.engine import LISTS, CommandRefused, parse_command
 from tokenling.host import newborn
 from tokenling.host.envelope_fields import read_command, read_key_change, read_preparation, read_transfer
 from tokenling.host.errors import CODES, ApiError
-from tokenling.host.openapi import ANYWHERE, BODIES, HANDLERS, openapi_document
+from tokenling.host.openapi import ANYWHERE, HANDLERS, openapi_document
+from tokenling.host.openapi_schemas import BODIES, COMMANDS
 from tokenling.host.strict_json import parse
 from tools.openapi_page import PAGE, page
 
@@ -89,3 +92,36 @@ async def test_real_answers_have_statuses_that_the_document_names() -> None:
                         assert str(answer.status_code) in operation["responses"], (method, rule, answer.status_code)
                         if answer.status_code >= 400:
                             assert answer.headers["content-type"] == "application/problem+json"
+
+
+COMMANDS_TRIED = (
+    {"kind": "say", "text": "hello"}, {"kind": "say", "text": ""}, {"kind": "say"}, {"kind": "say", "text": 7},
+    {"kind": "say", "text": "a", "tone": "x"}, {"kind": "sing"}, {}, {"kind": None},
+    *({"kind": "care", "action": action} for action in (*LISTS["care"], "hug", "")),
+    *({"kind": "care", "action": action, "item": "plum"} for action in LISTS["care"]),
+    {"kind": "care", "action": "feed", "item": "ball"}, {"kind": "care"},
+    *({"kind": "offer", "offer": offer} for offer in (*LISTS["offers"], "nothing")),
+    *(
+        {"kind": "offer", "offer": offer, "item": item}
+        for offer in LISTS["offers"]
+        for item in (*LISTS["foods"], *LISTS["toys"], *LISTS["gifts"], "moon")
+    ),
+    {"kind": "game", "gameId": "g", "score": 0}, {"kind": "game", "gameId": "g", "score": 999},
+    {"kind": "game", "gameId": "g", "score": 1000}, {"kind": "game", "gameId": "g", "score": -1},
+    {"kind": "game", "gameId": "", "score": 1}, {"kind": "game", "gameId": "g" * 41, "score": 1},
+    {"kind": "game", "gameId": "g", "score": "1"}, {"kind": "game", "score": 1}, {"kind": "game", "gameId": "g"},
+    {"kind": "settings"}, {"kind": "settings", "name": "Pip"}, {"kind": "settings", "name": ""},
+    *({"kind": "settings", "chatter": chatter} for chatter in (0, 1, 2, 3, 4, 5, -1, "1")),
+    {"kind": "settings", "timeZone": "Asia/Kolkata", "chatter": 1, "name": "Pip"}, {"kind": "settings", "mood": 1},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS_TRIED, ids=json.dumps)
+def test_the_document_allows_the_commands_that_the_engine_takes(command) -> None:
+    try:
+        parse_command(command)
+    except CommandRefused:
+        taken = False
+    else:
+        taken = True
+    assert taken == Draft202012Validator(COMMANDS).is_valid(command)

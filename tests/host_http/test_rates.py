@@ -3,11 +3,12 @@
 import base64
 
 import pytest
-from host_http_support import PET, client, problem_of, read_answer, request_bytes, running, until
+import trio
+from host_http_support import PET, client, command_body, problem_of, read_answer, request_bytes, running, until
 
 from tokenling.host.client_address import client_of, networks_of
 from tokenling.host.errors import ApiError
-from tokenling.host.in_flight import InFlight
+from tokenling.host.in_flight import OWN_PLACES, InFlight
 from tokenling.host.rates import LIMITS, Buckets, Rate, RateLimits, Rates
 from tokenling.host.shell import Doors
 
@@ -166,6 +167,43 @@ async def test_with_every_place_taken_a_request_waits_and_is_then_told_to_come_a
         await slow.send_all(b"x" * 50)  # the place is free in time
         assert (await read_answer(slow))[0] == 400
         assert (await read_answer(other))[0] == 200
+
+
+@pytest.mark.parametrize("limited", [True, False], ids=["serve", "preview"])
+async def test_an_owner_is_answered_at_once_while_others_hold_every_place(limited: bool) -> None:
+    doors = Doors(rates=Rates(LIMITS if limited else None), in_flight=InFlight(in_flight_max=5, place_s=60))
+    async with running(doors=doors) as host, client(host) as http:
+        assert (await http.get(f"/api/pets/{PET}")).status_code == 200  # its key is known from here on
+        senders = [await host.connect() for _ in range(8)]
+        for stream in senders:
+            await stream.send_all(SLOW)
+        await until(lambda: doors.in_flight.now == 5)
+        with trio.fail_after(5):
+            assert (await http.post(f"/api/pets/{PET}/commands", json=command_body())).status_code == 200
+            own = [await host.connect() for _ in range(OWN_PLACES - 1)]
+            for stream in own:  # slow ones of the owner's, all but one of its places
+                await stream.send_all(request_bytes("POST", f"/api/pets/{PET}/commands", b"x" * 100)[:-50])
+            await until(lambda: doors.in_flight.now == 5 + OWN_PLACES - 1)
+            assert (await http.post(f"/api/pets/{PET}/commands", json=command_body())).status_code == 200
+        for stream in (*senders, *own):
+            stream.socket.close()
+        await until(lambda: doors.in_flight.now == 0)
+
+
+async def test_one_pet_holds_a_bounded_number_of_slow_requests() -> None:
+    doors = Doors(rates=Rates(None), in_flight=InFlight(per_client_max=OWN_PLACES + 1))
+    async with running(doors=doors) as host, client(host) as http:
+        assert (await http.get(f"/api/pets/{PET}")).status_code == 200
+        own = [await host.connect() for _ in range(OWN_PLACES + 1)]
+        for stream in own:
+            await stream.send_all(request_bytes("POST", f"/api/pets/{PET}/commands", b"x" * 100)[:-50])
+        await until(lambda: doors.in_flight.now == OWN_PLACES + 1)
+        refused = await http.get(f"/api/pets/{PET}")
+        assert (503, "overloaded") == (refused.status_code, refused.json()["code"])
+        for stream in own:
+            stream.socket.close()
+        await until(lambda: doors.in_flight.now == 0)
+        assert (await http.get(f"/api/pets/{PET}")).status_code == 200
 
 
 async def test_parked_long_polls_take_no_place() -> None:

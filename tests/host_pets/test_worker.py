@@ -8,8 +8,8 @@ import trio
 from trio.testing import MockClock
 
 from tokenling.engine.request import GenerationRequest, Reply
-from tokenling.host.executor_queue import Cancelled, Failed, Job, Outcome, TurnQueue
-from tokenling.host.ports import Generated
+from tokenling.host.executor_queue import Cancelled, Failed, Job, Outcome, Router
+from tokenling.host.ports import Generated, TurnRefused
 from tokenling.host.worker import GENERATION_S_MAX, Worker
 
 SECRET = "words of an owner"
@@ -44,7 +44,7 @@ def job_of(turn_id: str) -> Job:
 
 
 async def outcomes_of(lanes: list[Lane], *turn_ids: str) -> dict[str, Outcome]:
-    queue = TurnQueue()
+    queue = Router([("cpu", "cpu", len(lanes))])
     jobs = [job_of(turn_id) for turn_id in turn_ids]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(Worker("cpu", lanes, queue).run)
@@ -103,7 +103,7 @@ async def test_a_cancelled_turn_stops_at_once_and_frees_its_lane(autojump_clock:
             await trio.sleep(50)
         return DONE
 
-    queue = TurnQueue()
+    queue = Router()
     stale, fresh = job_of("stale"), job_of("fresh")
     async with trio.open_nursery() as nursery:
         nursery.start_soon(Worker("cpu", [Lane(behave)], queue).run)
@@ -130,7 +130,7 @@ async def test_health_says_busy_only_when_every_lane_is(autojump_clock: MockCloc
         await trio.sleep(1)
         return DONE
 
-    queue = TurnQueue()
+    queue = Router([("cpu", "cpu", 2)])
     worker = Worker("cpu", [Lane(behave), Lane(behave)], queue)
     seen = [worker.health().state]
     async with trio.open_nursery() as nursery:
@@ -144,3 +144,68 @@ async def test_health_says_busy_only_when_every_lane_is(autojump_clock: MockCloc
         nursery.cancel_scope.cancel()
     assert ["ready", "ready", "busy", "ready"] == seen
     assert "ScriptedProvider" == worker.health().provider
+
+
+class Flaky(Lane):
+    """A CUDA lane over a real behaviour that fails when it is told to."""
+
+    provider = "CUDAExecutionProvider"
+
+
+async def outcomes_beside_a_gpu(cpu: Lane, gpu: Lane, *turn_ids: str) -> tuple[dict[str, Outcome], list[str]]:
+    """Outcomes by turn, and the health of both workers at the end."""
+    queue = Router([("cpu", "cpu", 1), ("cuda", "cuda", 1)])
+    jobs = [Job(turn_id, turn_id, "reactive", REQUEST, trio.current_time()) for turn_id in turn_ids]
+    workers = [Worker("cpu", [cpu], queue), Worker("cuda", [gpu], queue, device="cuda")]
+    async with trio.open_nursery() as nursery:
+        for worker in workers:
+            nursery.start_soon(worker.run)
+        for job in jobs:
+            queue.put(job)
+        outcomes = {job.turn_id: await job.outcome() for job in jobs}
+        nursery.cancel_scope.cancel()
+    return outcomes, [worker.health().state for worker in workers]
+
+
+async def test_a_gpu_that_fails_in_a_turn_is_disabled_and_the_turn_runs_once_on_the_cpu(
+    autojump_clock: MockClock,
+) -> None:
+    ran: list[str] = []
+
+    async def on_gpu(turn_id: str) -> Generated:
+        await trio.sleep(1)
+        raise OSError(SECRET)
+
+    async def on_cpu(turn_id: str) -> Generated:
+        ran.append(turn_id)
+        await trio.sleep(1)
+        return DONE
+
+    with structlog.testing.capture_logs() as logs:
+        outcomes, states = await outcomes_beside_a_gpu(Lane(on_cpu), Flaky(on_gpu), *"abcdef")
+    assert dict.fromkeys("abcdef", DONE) == outcomes
+    assert sorted("abcdef") == sorted(ran), "none lost, none twice"
+    assert ["ready", "disabled"] == states
+    assert [entry["worker"] for entry in logs if "worker is lost" in entry["event"]] == ["cuda"]
+    assert SECRET not in repr(logs)
+
+
+async def test_a_gpu_that_hangs_is_given_up_at_the_bound(autojump_clock: MockClock) -> None:
+    async def hang(turn_id: str) -> Generated:
+        await trio.sleep_forever()
+        raise AssertionError("nobody wakes it")
+
+    async def on_cpu(turn_id: str) -> Generated:
+        return DONE
+
+    outcomes, states = await outcomes_beside_a_gpu(Lane(on_cpu), Flaky(hang), "a")
+    assert ({"a": DONE}, ["ready", "disabled"]) == (outcomes, states)
+
+
+async def test_a_turn_that_cannot_be_asked_costs_no_worker(autojump_clock: MockClock) -> None:
+    async def refuse(turn_id: str) -> Generated:
+        raise TurnRefused("prompt_too_long")
+
+    outcomes, states = await outcomes_beside_a_gpu(Lane(refuse), Flaky(refuse), "a", "b")
+    assert {"a": Failed("prompt_too_long"), "b": Failed("prompt_too_long")} == outcomes
+    assert ["ready", "ready"] == states

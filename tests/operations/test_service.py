@@ -100,8 +100,8 @@ def test_metrics_stand_on_their_own_address_and_not_on_the_apis(tmp_path):
             Keeper(client).adopt(quiet_save(2000))
             assert client.get("/metrics").status_code == 404
         page = httpx.get(metrics, trust_env=False).text
-        assert 'tokenling_pets{status="active"} 1' in page.splitlines()
-        assert "tokenling_ready 1" in page.splitlines()
+        assert 'tokenling_pets{status="active"} 1.0' in page.splitlines()
+        assert "tokenling_ready 1.0" in page.splitlines()
         assert service.stop()[0] == 0
 
 

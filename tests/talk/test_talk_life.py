@@ -105,6 +105,32 @@ def test_an_owner_who_comes_ends_idle_turns_and_no_other():
     assert "Owner: I am back" in pet._words.requests[-1].lines
 
 
+@pytest.mark.parametrize(("hours", "greetings"), [(0, 0), (4, 0), (6, 1), (24 * 9 + 2, 1)])
+def test_after_a_long_absence_the_pet_speaks_first(hours, greetings):
+    pet, _, _ = life(Script("[happy] There you are!"))
+    pet.act(parse_command({"kind": "settings", "chatter": 0}), NOON)
+    pet.act(say("see you"), NOON + MINUTE)
+    back_ms = NOON + MINUTE + hours * HOUR
+    pet.catch_up(back_ms)
+    asked, settings = len(pet._words.requests), view_of(pet.state).number("chatter")
+    pet.arrive(back_ms)
+    mine = pet._words.requests[asked:]
+    assert greetings == len(mine) == sum("(Owner is back.)" in request.lines for request in mine)
+    assert settings == view_of(pet.state).number("chatter")
+    pet.arrive(back_ms + MINUTE)
+    assert greetings == len(pet._words.requests) - asked
+
+
+def test_a_sleeper_is_not_woken_to_greet():
+    pet, _, _ = life(Script("Mm."))
+    pet.act(say(), NOON)
+    pet.catch_up(NOON + 14 * HOUR)
+    assert view_of(pet.state).flag("asleep")
+    asked = len(pet._words.requests)
+    pet.arrive(NOON + 14 * HOUR)
+    assert asked == len(pet._words.requests)
+
+
 def test_a_turn_without_words_substitutes_nothing_and_life_goes_on():
     pet, screen, saves = life(Script("half a sent", fail_with="not_finite"))
     pet.act(say("hello"), NOON)

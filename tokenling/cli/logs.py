@@ -8,18 +8,14 @@ vetted for what it quotes; a template written in source code quotes nothing.
 import logging
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from pathlib import Path
 from types import TracebackType
 
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
+from tokenling.host.faults import shown_frames
+
 LEVELS = ("debug", "info", "warning", "error")
-FRAMES_MAX = 30
-"""Innermost frames shown of one exception: past that a recursion repeats itself."""
-EXCEPTIONS_MAX = 10
-"""Exceptions shown of one group or chain."""
 
 
 def set_up_logs(level: str) -> None:
@@ -42,47 +38,6 @@ def set_up_logs(level: str) -> None:
     _catch_uncaught()
 
 
-def frames_of(error: BaseException) -> tuple[str, ...]:
-    """One line per exception of a group or chain: its type, then its frames from the innermost out."""
-    lines: list[str] = []
-    for each in _related(error):
-        if len(lines) == EXCEPTIONS_MAX:
-            lines.append("…")
-            break
-        lines.append(" < ".join([type(each).__qualname__, *_frames(each.__traceback__)]))
-    return tuple(lines)
-
-
-def _related(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    waiting: list[BaseException] = [error]
-    while waiting:
-        each = waiting.pop(0)
-        if id(each) in seen:
-            continue
-        seen.add(id(each))
-        yield each
-        if isinstance(each, BaseExceptionGroup):
-            waiting.extend(each.exceptions)
-        cause = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
-        if cause is not None:
-            waiting.append(cause)
-
-
-def _frames(traceback: TracebackType | None) -> Sequence[str]:
-    frames = []
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        frames.append(f"{_short(code.co_filename)}:{traceback.tb_lineno} {code.co_qualname}")
-        traceback = traceback.tb_next
-    return frames[::-1][:FRAMES_MAX]
-
-
-def _short(filename: str) -> str:
-    """The last three parts: enough to find the file, no one's home directory."""
-    return "/".join(Path(filename).parts[-3:])
-
-
 def _frames_only(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """Replace `exc_info` by the frames of its exceptions."""
     info = event.pop("exc_info", None)
@@ -90,7 +45,7 @@ def _frames_only(_logger: WrappedLogger, _method: str, event: EventDict) -> Even
         info = sys.exc_info()
     error = info[1] if isinstance(info, tuple) else info
     if isinstance(error, BaseException):
-        event["exception"] = " | ".join(frames_of(error))
+        event["exception"] = shown_frames(error)
     return event
 
 

@@ -316,6 +316,7 @@ def run(talk: Talk, words: BrainWords, *, newborn: bool) -> int:
     """The whole talk; its exit code."""
     talk.screen.met(view_of(talk.life.state), file=str(talk.file.path), brain_id=words.brain.id, newborn=newborn)
     talk.life.catch_up(talk.now_ms())
+    talk.life.arrive(talk.now_ms())
     at_terminal = _is_terminal(0)
     lines = LineReader(sys.stdin.fileno())
     goes_on = True

@@ -14,6 +14,7 @@ from tokenling.engine import (
     GenerationRequest,
     JsonObject,
     Reply,
+    Settings,
     State,
     Step,
     Turn,
@@ -25,6 +26,7 @@ from tokenling.engine import (
     dump_save,
     skip_turn,
 )
+from tokenling.engine.balance import RETURN_GAP_MINUTES
 
 MINUTE_MS = 60_000
 CATCH_UP_MINUTES = 10
@@ -87,6 +89,15 @@ class Life:
             if step.turn is None:
                 return
             self._answer(step.turn)
+
+    def arrive(self, now_ms: int) -> None:
+        """The owner is here and has done nothing yet: after a long absence the pet speaks first, unless it sleeps.
+
+        A setting set to what it is already says just that: the engine sees a visit begin, and nothing else changes.
+        """
+        pet = view_of(self.state)
+        if now_ms - pet.number("ownerMs") >= RETURN_GAP_MINUTES * MINUTE_MS:
+            self.act(Settings(chatter=pet.number("chatter")), now_ms)
 
     def act(self, command: Command, now_ms: int) -> None:
         """The owner's act is done and answered. Raises `CommandRefused`: then it is not done."""

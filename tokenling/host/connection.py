@@ -25,7 +25,7 @@ from hypercorn.utils import parse_socket_addr
 
 from tokenling.host.answers import problem_answer
 from tokenling.host.errors import ApiError
-from tokenling.host.faults import describe_fault
+from tokenling.host.faults import shown_frames
 
 H11Sendable: TypeAlias = h11.Response | h11.InformationalResponse | h11.Data | h11.EndOfMessage
 
@@ -123,7 +123,7 @@ class Connection:
             _, faults = error.split(trio.Cancelled) if isinstance(error, BaseExceptionGroup) else (None, error)
             if faults is None:
                 raise
-            log.error("connection fault", **describe_fault(faults))
+            log.error("connection fault", frames=shown_frames(faults))
         finally:
             await trio.aclose_forcefully(self._stream)
 

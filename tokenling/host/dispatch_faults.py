@@ -1,14 +1,12 @@
 """What the dispatch raises beside `ApiError`, and how a fault is told without quoting anything of an owner's."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from tokenling.engine.bounds import TIME_MS_MAX, TIME_MS_MIN
 from tokenling.host.errors import HostError
+from tokenling.host.faults import frames_of
 from tokenling.protocol import ERROR_CODE_POINTS_MAX
 
-FRAMES_MAX = 12
-"""Innermost frames of a fault that are told: enough to find it, within a quarantined pet's error."""
 DAY_MS = 86_400_000
 
 
@@ -87,17 +85,6 @@ def checked_clock(now_ms: Callable[[], int]) -> Callable[[], int]:
     return checked
 
 
-def frames_of(error: BaseException) -> str:
-    """The type of an exception and its innermost frames, innermost first. No message: it may quote a save or prompt."""
-    frames: list[str] = []
-    traceback = error.__traceback__
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        frames.append(f"{'/'.join(Path(code.co_filename).parts[-2:])}:{traceback.tb_lineno} {code.co_name}")
-        traceback = traceback.tb_next
-    return " < ".join([type(error).__name__, *frames[::-1][:FRAMES_MAX]])
-
-
 def error_of(fault: BaseException) -> str:
-    """A quarantined pet's error."""
-    return frames_of(fault)[:ERROR_CODE_POINTS_MAX]
+    """A quarantined pet's error: type and innermost frames of the fault, no message: it may quote a save or prompt."""
+    return frames_of(fault)[0][:ERROR_CODE_POINTS_MAX]

@@ -21,7 +21,7 @@ from tokenling.host import dispatch_rules as rules
 from tokenling.host.clock import Clock
 from tokenling.host.dispatch import Dispatch, Resident, Retry, Thought
 from tokenling.host.dispatch_faults import RulesFailed
-from tokenling.host.executor_queue import Cancelled, Failed, Job, Outcome, TurnQueue
+from tokenling.host.executor_queue import Cancelled, Failed, Job, Outcome, Router
 from tokenling.host.ports import Generated
 from tokenling.protocol import TURN_RECEIPT_BYTES_MAX, Decision, Live, Record, Status, decide
 from tokenling.store import FailureCode, StaleWrite, StoreFailed
@@ -52,7 +52,7 @@ def back_off_ms(failures: int) -> int:
 class Executor:
     """Drives the pets that are due. `serve` runs until it is cancelled; the other methods are synchronous."""
 
-    def __init__(self, dispatch: Dispatch, queue: TurnQueue, now_ms: Callable[[], int]) -> None:
+    def __init__(self, dispatch: Dispatch, queue: Router, now_ms: Callable[[], int]) -> None:
         self.clock = Clock(now_ms, self.wake)
         self._dispatch = dispatch
         self._queue = queue

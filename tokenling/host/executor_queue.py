@@ -1,24 +1,24 @@
-"""The turns that wait for a lane, and who goes next.
+"""The turns that wait for a lane, and the router that hands them out.
 
-A pet has at most one job here (`put` asserts it), so the queue is bounded by the number of pets. Order: what the owner
-did goes first, then first come, first served; background work that has waited `PROMOTE_AFTER_S` moves ahead of both
-(design section 5). A running job is never pushed aside for that.
+A pet has at most one job here (`put` asserts it), so the queue is bounded by the number of pets. Which job a free lane
+takes, and whether it does better to wait, `routing` decides anew at each change; a running job is never pushed aside.
 """
 
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import trio
 
 from tokenling.engine.request import GenerationRequest
 from tokenling.host.ports import Generated
+from tokenling.host.routing import Device, Estimates, Running, TurnKind, Waiting, WorkerView, next_for, shape_of
 
-TurnKind = Literal["reactive", "idle", "diary"]
-
-PROMOTE_AFTER_S = 30.0
-"""How long background work waits before it moves ahead of new reactive work (the seed's figure)."""
+LOOK_AGAIN_S = 1.0
+"""While turns wait beside a free lane the plan is made anew this often: it changes with time alone (a promotion, a run
+that is overdue)."""
+NO_WORKER = "no_worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ class Job:
     """One turn of one pet on its way through a lane.
 
     `since_s` is when this pet's work of this kind began to wait, on Trio's clock: it outlives a replaced request.
+    `barred` names the workers that lost it.
     """
 
     def __init__(self, pet_id: str, turn_id: str, kind: TurnKind, request: GenerationRequest, since_s: float) -> None:
@@ -56,6 +57,8 @@ class Job:
         self.kind = kind
         self.request = request
         self.since_s = since_s
+        self.shape = shape_of(kind, request)
+        self.barred: frozenset[str] = frozenset()
         self.state = JobState.WAITING
         self.scope = trio.CancelScope()
         self.unwanted = False
@@ -76,36 +79,99 @@ class Job:
 
 
 class Queue(Protocol):
-    """Where a lane finds work. The router of several workers takes this place."""
+    """Where the lanes of a worker find work, and where they say what became of it."""
 
-    async def take(self) -> Job: ...
+    async def take(self, worker: str) -> Job: ...
+    def finished(self, worker: str, job: Job, *, took_s: float | None) -> None: ...
+    def lost(self, worker: str, job: Job) -> None: ...
 
 
-class TurnQueue:
-    """The jobs of all pets that wait for a lane."""
+@dataclass(slots=True)
+class _Bench:
+    """A worker as the router knows it: what runs there since when, and how long turns take there."""
 
-    def __init__(self) -> None:
+    name: str
+    device: Device
+    lanes: int
+    estimates: Estimates
+    running: dict[str, Running]
+    serves: bool = True
+
+    def view(self) -> WorkerView:
+        return WorkerView(self.name, self.device, self.lanes, tuple(self.running.values()), self.estimates)
+
+
+class Router:
+    """The jobs of all pets that wait for a lane, and the workers that may run them (`name, device, lanes` each)."""
+
+    def __init__(self, workers: Sequence[tuple[str, Device, int]] = (("cpu", "cpu", 1),)) -> None:
+        self._benches = {name: _Bench(name, device, lanes, Estimates(), {}) for name, device, lanes in workers}
         self._waiting: dict[str, Job] = {}
         self._lanes = trio.lowlevel.ParkingLot()
 
     def __len__(self) -> int:
         return len(self._waiting)
 
+    def serves(self, worker: str) -> bool:
+        """Whether the worker still takes turns."""
+        return self._benches[worker].serves
+
+    def estimates_of(self, worker: str) -> Estimates:
+        """How long turns take there: for tests and the curious."""
+        return self._benches[worker].estimates
+
     def put(self, job: Job) -> None:
-        """Add a job and wake a lane for it."""
+        """Add a job and let the free lanes look."""
         assert job.pet_id not in self._waiting, "a pet has one generation at a time"
         self._waiting[job.pet_id] = job
-        self._lanes.unpark()
+        self._lanes.unpark_all()
 
-    async def take(self) -> Job:
-        """Wait for the next job and mark it as running."""
-        while not self._waiting:
-            await self._lanes.park()
+    async def take(self, worker: str) -> Job:
+        """Wait for the next job of this worker's and mark it as running. A worker that lost a turn waits for ever."""
+        while True:
+            job = self._next(worker)
+            if job is not None:
+                return self._start(worker, job)
+            with trio.move_on_after(LOOK_AGAIN_S if self._waiting and self.serves(worker) else float("inf")):
+                await self._lanes.park()
+
+    def _next(self, worker: str) -> Job | None:
+        if not self._waiting or not self.serves(worker):
+            return None
         jobs = list(self._waiting.values())
-        job = jobs[next_of(jobs, trio.current_time())]
+        views = [bench.view() for bench in self._benches.values() if bench.serves]
+        waiting = [Waiting(job.shape, job.since_s, job.barred) for job in jobs]
+        index = next_for(worker, views, waiting, trio.current_time())
+        return None if index is None else jobs[index]
+
+    def _start(self, worker: str, job: Job) -> Job:
         del self._waiting[job.pet_id]
         job.state = JobState.RUNNING
+        self._benches[worker].running[job.pet_id] = Running(job.shape, trio.current_time())
         return job
+
+    def finished(self, worker: str, job: Job, *, took_s: float | None) -> None:
+        """A lane is free again. `took_s` is None unless the turn ran whole: only such turns teach an estimate."""
+        bench = self._benches[worker]
+        bench.running.pop(job.pet_id, None)
+        if took_s is not None:
+            bench.estimates = bench.estimates.with_sample(job.shape, took_s)
+        self._lanes.unpark_all()
+
+    def lost(self, worker: str, job: Job) -> None:
+        """The worker failed under this job: it serves no more, and the job waits again, for another, once."""
+        bench = self._benches[worker]
+        bench.serves = False
+        bench.running.pop(job.pet_id, None)
+        job.barred |= {worker}
+        if job.unwanted:
+            job.resolve(Cancelled())
+        elif any(other.serves and name not in job.barred for name, other in self._benches.items()):
+            job.state, job.scope = JobState.WAITING, trio.CancelScope()
+            self._waiting[job.pet_id] = job
+        else:
+            job.resolve(Failed(NO_WORKER))
+        self._lanes.unpark_all()
 
     def cancel(self, job: Job) -> None:
         """Stop a job: one that waits is done at once, a running one as soon as its lane let go of it."""
@@ -113,20 +179,6 @@ class TurnQueue:
         if job.state is JobState.WAITING:
             del self._waiting[job.pet_id]
             job.resolve(Cancelled())
+            self._lanes.unpark_all()
         elif job.state is JobState.RUNNING:
             job.scope.cancel()
-
-
-def next_of(waiting: Sequence[Job], now_s: float) -> int:
-    """The index of the job that goes next; `waiting` is in order of arrival.
-
-    A scan, not a heap: the list holds at most one job a pet, and a scan of a thousand costs less than one token.
-    """
-
-    def rank(index: int) -> tuple[int, float]:
-        job = waiting[index]
-        if job.kind == "reactive":
-            return (1, index)
-        return (0, job.since_s) if now_s - job.since_s >= PROMOTE_AFTER_S else (2, job.since_s)
-
-    return min(range(len(waiting)), key=rank)

@@ -1,20 +1,18 @@
-"""What a fault may leave in the log: where it happened and its type, never its message and never a value."""
+"""What a fault may leave in a log or in a pet's error: its type and where it happened, never its message or a value."""
 
-import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import TracebackType
 
-FRAMES_MAX = 40
-"""Frames kept of one traceback, the innermost ones: enough for any stack of ours, short for a recursion."""
+FRAMES_MAX = 30
+"""Innermost frames shown of one exception: past that a recursion repeats itself."""
+EXCEPTIONS_MAX = 10
+"""Exceptions shown of one group or chain."""
 
 
-def describe_fault(error: BaseException) -> dict[str, list[str]]:
-    """`{faults: [type names], frames: ["module:line function", …]}`, the members of a group one after the other."""
-    found = list(leaves(error))
-    return {
-        "faults": [type(leaf).__name__ for leaf in found],
-        "frames": [frame for leaf in found for frame in _frames(leaf.__traceback__)],
-    }
+def shown_frames(error: BaseException) -> str:
+    """`frames_of` on one line."""
+    return " | ".join(frames_of(error))
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
@@ -26,9 +24,42 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
-def _frames(trace: TracebackType | None) -> list[str]:
-    frames = [
-        f"{frame.f_globals.get('__name__', '?')}:{line} {frame.f_code.co_name}"
-        for frame, line in traceback.walk_tb(trace)
-    ]
-    return frames[-FRAMES_MAX:]
+def frames_of(error: BaseException) -> tuple[str, ...]:
+    """One line per exception of a group or chain: its type, then its frames from the innermost out."""
+    lines: list[str] = []
+    for each in _related(error):
+        if len(lines) == EXCEPTIONS_MAX:
+            lines.append("…")
+            break
+        lines.append(" < ".join([type(each).__qualname__, *_frames(each.__traceback__)]))
+    return tuple(lines)
+
+
+def _related(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    waiting: list[BaseException] = [error]
+    while waiting:
+        each = waiting.pop(0)
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        if isinstance(each, BaseExceptionGroup):
+            waiting.extend(each.exceptions)
+        cause = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
+        if cause is not None:
+            waiting.append(cause)
+
+
+def _frames(traceback: TracebackType | None) -> Sequence[str]:
+    frames = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        frames.append(f"{_short(code.co_filename)}:{traceback.tb_lineno} {code.co_qualname}")
+        traceback = traceback.tb_next
+    return frames[::-1][:FRAMES_MAX]
+
+
+def _short(filename: str) -> str:
+    """The last three parts: enough to find the file, no one's home directory."""
+    return "/".join(Path(filename).parts[-3:])

@@ -1,8 +1,8 @@
 """A brain on a lane of the runtime, as the host's generator."""
 
 from tokenling.engine.request import GenerationRequest
-from tokenling.host.ports import Generated
-from tokenling.runtime import Brain, Lane, make_receipt, plan_turn, reply_of
+from tokenling.host.ports import Generated, TurnRefused
+from tokenling.runtime import Brain, GenerationRefused, Lane, make_receipt, plan_turn, reply_of
 
 
 class BrainGenerator:
@@ -29,8 +29,11 @@ class BrainGenerator:
         return self._lane.provider
 
     async def generate(self, request: GenerationRequest, *, turn_id: str) -> Generated:
-        """Run the turn and write its turn receipt. Raises the runtime's errors."""
-        plan = plan_turn(request, self._brain)
+        """Run the turn and write its turn receipt. Raises `TurnRefused`, or the runtime's `LaneFailed`."""
+        try:
+            plan = plan_turn(request, self._brain)
+        except GenerationRefused as refused:
+            raise TurnRefused(refused.code) from None
         generation = await self._lane.generate(plan)
         receipt = make_receipt(plan, generation, self._brain, self._lane, request=request)
         return Generated(reply_of(generation), receipt.owner_json())

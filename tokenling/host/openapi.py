@@ -1,20 +1,18 @@
 """The API as an OpenAPI 3.1 document, made from the tables that the host itself runs on.
 
-Routes come from `API_ROUTES`, refusals from `CODES`, patterns and bounds from the readers of the envelopes; what a
-route may answer and what its body looks like stands here, and tests hold it to the readers and to real answers.
+Routes come from `API_ROUTES`, refusals from `CODES`, bodies from `openapi_schemas.py`; what a route may answer stands
+here, and tests hold it to real answers.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tokenling import __version__
-from tokenling.host.envelope_fields import ENROL_CODE_MAX, RANDOM_UUID, SHA256_HEX, UUID
 from tokenling.host.errors import CODES
 from tokenling.host.http_app import API_ROUTES, NEWBORN_ROUTE
 from tokenling.host.json_value import JsonValue
+from tokenling.host.openapi_schemas import ANSWERS, BODIES, PET_ID, PROBLEM, JsonObject
 from tokenling.host.polls import WAIT_S_MAX
-
-JsonObject = dict[str, JsonValue]
 
 ANYWHERE = (
     "bad_request", "invalid_query", "body_timeout", "body_too_large", "host_not_allowed", "too_many_requests",
@@ -31,62 +29,6 @@ OF_A_CHANGE = (
     "stale_epoch",
     "not_active",
 )
-
-
-def _object(required: tuple[str, ...], /, **properties: JsonValue) -> JsonObject:
-    return {"type": "object", "required": list(required), "properties": properties, "additionalProperties": False}
-
-
-def _matching(pattern: str) -> JsonObject:
-    return {"type": "string", "pattern": f"^{pattern}$"}
-
-
-EPOCH: JsonObject = {"type": "integer", "minimum": 1, "maximum": 2**53 - 1}
-SAVE: JsonObject = {"type": "object", "description": "A whole save; docs/save-format.md."}
-BODIES: Mapping[str, JsonObject] = {
-    "prepare": _object(
-        ("id", "save"),
-        id=_matching(RANDOM_UUID),
-        save=SAVE,
-        enrolCode={"type": "string", "maxLength": ENROL_CODE_MAX},
-    ),
-    "command": _object(
-        ("epoch", "operationId", "command"), epoch=EPOCH, operationId=_matching(UUID), command={"type": "object"}
-    ),
-    "transfer": {
-        "oneOf": [
-            _object(
-                ("to", "operationId", "epoch", "deviceId", "save"),
-                to={"const": "remote"},
-                operationId=_matching(UUID),
-                epoch=EPOCH,
-                deviceId=_matching(UUID),
-                save=SAVE,
-                takeover={"type": "boolean"},
-            ),
-            _object(
-                ("to", "operationId", "epoch", "deviceId"),
-                to={"const": "local"},
-                operationId=_matching(UUID),
-                epoch=EPOCH,
-                deviceId=_matching(UUID),
-            ),
-        ]
-    },
-    "change_key": _object(
-        ("epoch", "operationId", "newKeyHash"),
-        epoch=EPOCH,
-        operationId=_matching(UUID),
-        newKeyHash=_matching(SHA256_HEX),
-    ),
-    "newborn": _object(
-        ("name", "timeZone", "petSeed"),
-        name={"type": "string", "minLength": 1},
-        timeZone={"type": "string", "minLength": 1},
-        petSeed={"type": "string", "minLength": 1},
-    ),
-}
-"""The request bodies, by the handler's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,20 +90,6 @@ def openapi_document() -> JsonObject:
     }
 
 
-PROBLEM: JsonObject = {
-    "type": "object",
-    "required": ["type", "title", "status", "code", "detail"],
-    "properties": {
-        "type": {"const": "about:blank"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "code": {"enum": list(CODES)},
-        "detail": {"type": "string"},
-    },
-}
-"""RFC 9457, with `code`; some codes bring fields of their own."""
-
-
 def _operation(name: str, rule: str) -> JsonObject:
     answers = HANDLERS[name]
     operation: JsonObject = {
@@ -169,7 +97,7 @@ def _operation(name: str, rule: str) -> JsonObject:
         "summary": answers.summary,
         "security": [{"key": []}] if rule.startswith("/api/pets") else [],
         "parameters": [*_parameters(name, rule)],
-        "responses": _responses(answers),
+        "responses": _responses(name, answers),
     }
     if name in BODIES:
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": BODIES[name]}}}
@@ -179,7 +107,7 @@ def _operation(name: str, rule: str) -> JsonObject:
 def _parameters(name: str, rule: str) -> list[JsonValue]:
     found: list[JsonValue] = []
     if "<pet_id>" in rule:
-        found.append({"name": "petId", "in": "path", "required": True, "schema": _matching(RANDOM_UUID)})
+        found.append({"name": "petId", "in": "path", "required": True, "schema": PET_ID})
     if name == "view":
         wait: JsonObject = {"type": "integer", "minimum": 0, "maximum": WAIT_S_MAX}
         found.append({"name": "wait", "in": "query", "schema": wait})
@@ -187,7 +115,7 @@ def _parameters(name: str, rule: str) -> list[JsonValue]:
     return found
 
 
-def _responses(answers: Answers) -> JsonObject:
+def _responses(name: str, answers: Answers) -> JsonObject:
     """Good answers, and for each status the codes that come with it."""
     by_status: dict[int, list[str]] = {}
     for code in (*answers.codes, *ANYWHERE):
@@ -204,6 +132,6 @@ def _responses(answers: Answers) -> JsonObject:
         if status not in {204, 304}:
             content = found[status].setdefault("content", {})
             assert isinstance(content, dict), "made above"
-            content["application/json"] = {"schema": {"type": "object"}}
+            content["application/json"] = {"schema": ANSWERS[name]}
         found[status]["description"] = " ".join(dict.fromkeys((meaning, str(found[status]["description"]))))
     return {str(status): found[status] for status in sorted(found)}

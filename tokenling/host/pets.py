@@ -25,7 +25,7 @@ from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, Rul
 from tokenling.host.dispatch_rules import Glimpse
 from tokenling.host.envelopes import Envelope, Health, KeyChange, Prepared, TransferRequest, View
 from tokenling.host.executor import Executor
-from tokenling.host.executor_queue import TurnQueue
+from tokenling.host.executor_queue import Router
 from tokenling.host.ports import Generator
 from tokenling.host.worker import Worker
 from tokenling.protocol import (
@@ -105,7 +105,7 @@ class Pets:
         self._now_ms = checked_clock(now_ms)
         self._brain = generators[0]
         self.dispatch = Dispatch(store, warm_max=self._settings.warm_max)
-        queue = TurnQueue()
+        queue = Router([("cpu", "cpu", len(generators))])
         self._workers = (Worker("cpu", generators, queue),)
         self.executor = Executor(self.dispatch, queue, self._now_ms)
         self._uploads = trio.CapacityLimiter(1)

@@ -14,6 +14,14 @@ class Generated:
     receipt: bytes
 
 
+class TurnRefused(Exception):  # noqa: N818 - as the runtime's refusals are named
+    """Raised by a generator that cannot be asked this at all. Its lane is well; a retry anywhere fails too."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
 class Generator(Protocol):
     """Answers one request at a time per lane. Cancelling the awaiting scope stops the step and leaves nothing."""
 

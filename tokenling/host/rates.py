@@ -105,7 +105,7 @@ class Rates:
     """
 
     def __init__(self, limits: RateLimits | None = LIMITS, *, now: Callable[[], float] = trio.current_time) -> None:
-        self._unlimited = limits is None
+        self.limited = limits is not None
         limits = limits or LIMITS
         self._now = now
         self._known: OrderedDict[str, bytes] = OrderedDict()
@@ -118,10 +118,10 @@ class Rates:
 
         Raises `ApiError` 429 `too_many_requests` with the time to wait.
         """
-        if self._unlimited:
-            return True
-        now = self._now()
         known = pet_id is not None and key_hash is not None and self._known.get(pet_id) == key_hash
+        if not self.limited:
+            return known
+        now = self._now()
         if known and pet_id is not None:
             wait_s = self._pets.take(pet_id, now)
         else:

@@ -22,7 +22,7 @@ from tokenling.host.client_address import Network, client_of
 from tokenling.host.cross_origin import cors_headers, host_is_allowed, is_preflight, preflight_answer
 from tokenling.host.errors import ApiError, ClientGoneError
 from tokenling.host.exchange import Exchange, WireLimits
-from tokenling.host.faults import describe_fault, leaves
+from tokenling.host.faults import leaves, shown_frames
 from tokenling.host.in_flight import InFlight
 from tokenling.host.keys import key_hash_of, unauthorized
 from tokenling.host.polls import PATH as PETS_PATH
@@ -152,7 +152,8 @@ class Shell:
         scope["state"].update(key_hash=key_hash, known=known)
         if polled_pet(scope["method"], scope["path"]) and scope["query_string"]:
             return await self._serve_admitted(exchange, key_hash)  # it may park, within bounds of its own
-        async with self._doors.in_flight.hold(exchange, None if known else client):
+        sender = client if self._doors.rates.limited else None  # of a preview: all are one
+        async with self._doors.in_flight.hold(exchange, pet=pet_id if known else None, client=sender):
             return await self._serve_admitted(exchange, key_hash)
 
     def _learn(self, exchange: Exchange) -> None:
@@ -244,7 +245,7 @@ def _answer_to_fault(error: Exception | BaseExceptionGroup, request_id: str) -> 
     refusals = [leaf for leaf in found if isinstance(leaf, ApiError)]
     if len(refusals) == len(found):
         return problem_answer(refusals[0])
-    log.error("fault", request_id=request_id, **describe_fault(error))
+    log.error("fault", request_id=request_id, frames=shown_frames(error))
     return problem_answer(
         ApiError(500, "internal", "The host failed; its log has the request id.", requestId=request_id)
     )

@@ -11,18 +11,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 
-import tokenling
 from tools.bench import engine_work
+from tools.parity.builds import PYODIDE_SCRIPT, ROOT, pack
 
-PACKAGE = Path(tokenling.__file__).parent
-ROOT = PACKAGE.parent
-SCRIPT = ROOT / "tests" / "engine" / "pyodide_contract.mjs"
-"""Runs a Python text in Pyodide and prints its value; the tests use the same."""
 BOUNDS_MS: Mapping[str, Mapping[str, float]] = {
     "CPython": {"30 days without turns": 400, "a command (words)": 1, "a prompt": 1},
     "Pyodide": {"30 days without turns": 4000},
@@ -47,23 +41,10 @@ def in_pyodide(directory: Path) -> Times | str:
         archive = Path(scratch) / "engine.zip"
         pack(archive)
         source = Path(engine_work.__file__).read_text() + "\nmeasured()"
-        done = subprocess.run(
-            [node, str(SCRIPT), str(directory), str(archive), source], capture_output=True, check=True, timeout=600
-        )
+        command = [node, str(PYODIDE_SCRIPT), str(directory), str(archive), source]
+        done = subprocess.run(command, capture_output=True, check=True, timeout=600)
     found: Times = json.loads(done.stdout)
     return found
-
-
-def pack(archive: Path) -> None:
-    """The engine and the pinned zone data as one zip."""
-    zones = Path(str(files("tzdata")))
-    with zipfile.ZipFile(archive, "w") as packed:
-        packed.write(PACKAGE / "__init__.py", "tokenling/__init__.py")
-        for source in sorted((PACKAGE / "engine").glob("*.py")):
-            packed.write(source, f"tokenling/engine/{source.name}")
-        for data in sorted(zones.rglob("*")):
-            if data.is_file() and "__pycache__" not in data.parts:
-                packed.write(data, f"tzdata/{data.relative_to(zones)}")
 
 
 def broken(where: str, found: Times) -> list[str]:

@@ -5,5 +5,6 @@
     python -m tools.mutate_engine --report                       what is known, survivors as Markdown
 
 Reading order: `mutants` (which faults there are), `trial` (one fault against the tests, in a process of its own),
+`swap` and `session` (the same in a session that is collected once), `campaign` (which way, and which tests first),
 `record` (what is known, kept between runs).
 """

@@ -2,26 +2,21 @@
 
 import argparse
 import sys
-from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
 from tqdm import tqdm
 
-from tools.mutate_engine.mutants import Mutant, mutants_of, mutated
+from tools.mutate_engine.campaign import TestsFail, started
+from tools.mutate_engine.mutants import Mutant, mutants_of
 from tools.mutate_engine.record import Known, Record, percent_noticed, report
-from tools.mutate_engine.trial import ROOT, FaultyModule, prepare, run
+from tools.mutate_engine.trial import ROOT, prepare
 
 ENGINE = ROOT / "tokenling" / "engine"
 DATA = ("__init__", "balance", "bounds", "lists", "errors", "jsonvalue")
 """Modules of plain data: docs/balance.md, docs/save-format.md and the contract hold their values."""
 RECORD = ROOT / "build" / "mutation.jsonl"
 NOTICED_MIN_PERCENT = 85
-FAST_TEST_S = 1.0
-"""Slower tests are left out of trials: together they cost more than all others and seldom notice what those did not."""
-BASELINE_LIMIT_S = 900
-LIMIT_FACTOR, LIMIT_EXTRA_S = 4, 10
-"""How long a trial may take: this many times what the tests take without a fault, and some seconds of start."""
 
 
 def sources() -> dict[str, str]:
@@ -34,28 +29,18 @@ def sample_of(faults: list[Mutant], seed: int, size: int) -> list[Mutant]:
     return sorted(faults, key=lambda mutant: sha256(f"{seed}\n{mutant.id}".encode()).digest())[:size]
 
 
-def fast_tests() -> tuple[dict[str, float], float]:
-    """The fast tests with what each takes, and what they take together. Ends the program when one fails."""
-    baseline = run(None, {}, BASELINE_LIMIT_S)
-    if baseline.verdict != "passed":
-        sys.exit(f"without any fault the tests end with {baseline.verdict}: {baseline.by}")
-    fast = {test: seconds for test, seconds in baseline.durations.items() if seconds <= FAST_TEST_S}
-    again = run(None, fast, BASELINE_LIMIT_S)
-    return fast, again.seconds
-
-
-def tried(mutant: Mutant, source: str, tests: Mapping[str, float], limit_s: float) -> Known:
-    """What the tests make of one fault."""
-    faulty = mutated(source, mutant.number)
-    fault = FaultyModule(f"tokenling.engine.{mutant.module}", faulty, ENGINE / f"{mutant.module}.py")
-    outcome = run(fault, tests, limit_s)
-    verdict = {"passed": "survived", "failed": "killed", "timeout": "timeout"}[outcome.verdict]
-    return Known(mutant, verdict, outcome.by, outcome.seconds)
-
-
 def is_left(known: Known | None, *, again: bool) -> bool:
     """Whether a fault is to be tried."""
     return known is None or (again and known.verdict == "survived")
+
+
+def try_all(left: list[Mutant], texts: dict[str, str], record: Record) -> None:
+    """Try faults, each verdict kept as it comes."""
+    prepare()
+    campaign = started()
+    print(f"{len(campaign.costs)} fast tests, {sum(campaign.costs.values()):.0f} s without a fault")
+    for mutant in tqdm(left, unit="fault"):
+        record.add(campaign.tried(mutant, texts[mutant.module], record.known.values()))
 
 
 def main() -> None:
@@ -73,11 +58,10 @@ def main() -> None:
     record = Record(chosen.record)
     left = [mutant for mutant in sample if is_left(record.known.get(mutant.id), again=chosen.again)]
     if left and not chosen.report:
-        prepare()
-        tests, seconds = fast_tests()
-        print(f"{len(tests)} fast tests, {seconds:.0f} s without a fault; {len(left)} faults to try")
-        for mutant in tqdm(left, unit="fault"):
-            record.add(tried(mutant, texts[mutant.module], tests, LIMIT_FACTOR * seconds + LIMIT_EXTRA_S))
+        try:
+            try_all(left, texts, record)
+        except TestsFail as error:
+            sys.exit(str(error))
     found = record.of(sample)
     print(report(found, len(sample), len(faults)))
     sys.exit(percent_noticed(found) < NOTICED_MIN_PERCENT)

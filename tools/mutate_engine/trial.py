@@ -1,8 +1,10 @@
 """One fault against the tests, in a forked process: the parent has pytest and Hypothesis loaded and the engine not.
 
 The child finds the faulty module through an import hook, so no file is touched, and stops at the first test that fails.
+All limits and costs are seconds of a processor: a machine that is busy changes no verdict.
 """
 
+import importlib
 import importlib.abc
 import importlib.util
 import json
@@ -12,7 +14,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -22,21 +24,32 @@ import hypothesis
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TESTS = (ROOT / "tests" / "engine", ROOT / "tests" / "save_format")
+TESTS = ("tests/engine", "tests/save_format")
+BUSY_FACTOR = 20
+"""A limit is seconds of a processor; one that waits for anything else ends after this many times that by the clock."""
 MEMORY_BYTES_MAX = 3 * 2**30
 """A fault may make a loop fill a list: ten times what the tests need."""
+PLUGINS = (
+    "-p", "no:cacheprovider", "-p", "no:unraisableexception", "-p", "no:threadexception",
+    "-p", "pytest_trio.plugin", "-p", "_hypothesis_pytestplugin",
+    "-W", "ignore::pytest.PytestAssertRewriteWarning",
+)  # fmt: skip
+"""No cache, and no full garbage collection at the end of a trial; what else is installed loads in no child.
+
+Hypothesis is loaded already, on purpose: its assertions need no rewriting.
+"""
 NO_NEWS = ("test_pyodide.py", "test_speed.py", "test_purity.py")
 """Tests of another interpreter, of time, and of the source's text: a faulty module is not theirs to see."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a trial ended: `passed`, `failed` (by the named test) or `timeout`; durations of tests that ran, by id."""
+    """How a trial ended: `passed`, `failed` (by the named test) or `timeout`; what each test that ran took, by id."""
 
     verdict: str
     by: str
     seconds: float
-    durations: Mapping[str, float]
+    costs: Mapping[str, float]
 
 
 class FaultyModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -58,49 +71,82 @@ class FaultyModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class Watcher:
-    """Puts known tests into order of their cost, keeps durations, and names the first that failed."""
+    """Puts known tests into the order they are known in, keeps what each takes, and names the first that failed."""
 
-    def __init__(self, known: Mapping[str, float]) -> None:
-        self._known = known
-        self.durations: dict[str, float] = {}
+    def __init__(self, known: Sequence[str]) -> None:
+        self._place = {test: place for place, test in enumerate(known)}
+        self.costs: dict[str, float] = {}
         self.failed = ""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if item.path.name not in NO_NEWS]
-        if self._known:
-            items[:] = sorted((item for item in items if item.nodeid in self._known), key=self._cost)
+        if self._place:
+            items[:] = in_order((item for item in items if item.nodeid in self._place), self._place)
 
-    def _cost(self, item: pytest.Item) -> float:
-        return self._known[item.nodeid]
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        before = spent_s()
+        try:
+            return (yield)
+        finally:
+            self.costs[item.nodeid] = spent_s() - before
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.durations[report.nodeid] = self.durations.get(report.nodeid, 0) + report.duration
         if report.failed and not self.failed:
             self.failed = report.nodeid
 
 
-def run(fault: FaultyModule | None, known: Mapping[str, float], limit_s: float) -> Outcome:
-    """The tests in `known`, cheapest first (all of them when empty), with a fault or without."""
+def spent_s() -> float:
+    """What this process and its children took of a processor."""
+    return sum(os.times()[:4])
+
+
+def in_order(items: Iterable[pytest.Item], place: Mapping[str, int]) -> list[pytest.Item]:
+    """The tests by their places."""
+    return sorted(items, key=lambda item: place[item.nodeid])
+
+
+def run(fault: FaultyModule | None, known: Sequence[str], limit_s: float) -> Outcome:
+    """The tests in `known`, in that order (all of them when empty), with a fault or without.
+
+    Only their files are collected: that costs more than most tests.
+    """
+    return forked(lambda writer: _child(fault, known, writer, round(limit_s)), limit_s * BUSY_FACTOR)
+
+
+def forked(work: Callable[[int], None], limit_s: float) -> Outcome:
+    """What a forked process writes of its work, which ends with `answer_of`; the process goes no further."""
     reader, writer = os.pipe()
     began = time.monotonic()
     child = os.fork()
     if child == 0:
         os.close(reader)
-        _child(fault, known, writer)
+        try:
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
+            work(writer)
+        finally:
+            os._exit(0)
     os.close(writer)
     told = _read(reader, limit_s)
     os.close(reader)
     if told is None:
         os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    _, status = os.waitpid(child, 0)
     seconds = round(time.monotonic() - began, 2)
-    if told is None:
+    if told is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU):
         return Outcome("timeout", "", seconds, {})
     # a child that died without a word was killed by its fault (memory, recursion)
     if not told:
         return Outcome("failed", "the process ended", seconds, {})
     found = json.loads(told)
-    return Outcome("passed" if found["passed"] else "failed", found["by"], seconds, found["durations"])
+    return Outcome("passed" if found["passed"] else "failed", found["by"], seconds, found["costs"])
+
+
+def answer_of(writer: int, *, passed: bool, by: str, costs: Mapping[str, float] | None = None) -> None:
+    """Write how a trial ended."""
+    told = json.dumps({"passed": passed, "by": by, "costs": dict(costs or {})}).encode()
+    while told:
+        told = told[os.write(writer, told) :]
 
 
 def _read(reader: int, limit_s: float) -> bytes | None:
@@ -114,36 +160,35 @@ def _read(reader: int, limit_s: float) -> bytes | None:
     return None
 
 
-def _child(fault: FaultyModule | None, known: Mapping[str, float], writer: int) -> None:
-    """Run the tests and end this process: nothing of the parent's goes on here."""
-    code = 1
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
-        silence = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(silence, 1)
-        os.dup2(silence, 2)
-        if fault is not None:
-            sys.meta_path.insert(0, fault)
-        watcher = Watcher(known)
-        code = pytest.main(_arguments(), plugins=[watcher])
-        by = watcher.failed or ("" if code == 0 else "collection")
-        found = {"passed": code == 0, "by": by, "durations": watcher.durations}
-        os.write(writer, json.dumps(found).encode())
-    finally:
-        os._exit(code)
+def silenced() -> None:
+    """No output of this process from now on."""
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
 
 
-def _arguments() -> list[str]:
-    # Hypothesis is loaded already, on purpose: its assertions need no rewriting
-    quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    return ["-x", "-q", "-p", "no:cacheprovider", *quiet, "--rootdir", str(ROOT), *map(str, TESTS)]
+def _child(fault: FaultyModule | None, known: Sequence[str], writer: int, limit_s: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s + 1))
+    silenced()
+    if fault is not None:
+        sys.meta_path.insert(0, fault)
+    watcher = Watcher(known)
+    files = sorted({test.partition("::")[0] for test in known}) or TESTS
+    code = pytest.main(["-x", *PLUGINS, "-q", "--rootdir", str(ROOT), *files], plugins=[watcher])
+    by = watcher.failed or ("" if code == 0 else "collection")
+    answer_of(writer, passed=code == 0, by=by, costs=watcher.costs)
 
 
 def prepare() -> None:
-    """Load what every child needs, and make random tests the same each time."""
-    import trio  # noqa: F401 - imported for the children
+    """Load what every child needs, and make random tests the same each time.
 
-    hypothesis.settings.register_profile("mutation", derandomize=True, database=None, deadline=None)
+    No shrinking and no explaining: a fault is noticed by the first example that fails, the smallest changes no verdict.
+    """
+    for module in ("jsonschema", "pytest_trio.plugin", "trio"):
+        importlib.import_module(module)
+    phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+    hypothesis.settings.register_profile("mutation", derandomize=True, database=None, deadline=None, phases=phases)
     hypothesis.settings.load_profile("mutation")
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
