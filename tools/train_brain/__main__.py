@@ -6,7 +6,7 @@ python -m tools.train_brain encode  WORK                           tokenizer.jso
 python -m tools.train_brain grow    WORK SOURCE --layers 7         checkpoint.pt of a larger brain that knows as much
 python -m tools.train_brain train   WORK --steps 4000 --workers 2  checkpoint.pt, log.jsonl (resumes by itself)
 python -m tools.train_brain repeat  WORK --steps 200 --workers 2   two digests of the weights, and whether they are one
-python -m tools.train_brain finish  WORK SOURCE --id sprout-0      the source that tools.export_brain reads
+python -m tools.train_brain finish  WORK SOURCE --id my-brain      the source that tools.export_brain reads
 """
 
 import argparse
