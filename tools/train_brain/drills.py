@@ -74,6 +74,8 @@ SHORT_ORDER = (
     "ask_hungry", "ask_sleepy", "my_name", "ask_clean", "ask_warm", "recall", "how_are_you", "play", "where",
     "feed_text",
 )  # fmt: skip
+GRAVE, GRAVE_PERCENT = ("sad", "sad", "worried", "ill", "insult", "vile", "i_did", "plan", "happy_owner"), 35
+"""What must not be mistaken for each other, and how much of what is heard alone it is."""
 MEMORIES = ("likes <thing>", "dislikes <thing>", "has a <animal>", "is a <job>", "plays the <instrument>")
 SHAKES = 6
 """States that one pet is drilled in; a new pet costs more than a new state."""
@@ -104,7 +106,7 @@ def drills_of(base: State, chance: Chance) -> Iterator[dict[str, JsonValue]]:
     plain = set_up(base, chance, needs=True)
     state = with_chat(plain, heard, chance)
     other = flipped(state, chance.pick(FLIPPED_FACTS), chance)
-    intents = (*some_of(SEEN, SEEN_BRANCHES, chance), chance.pick(OWN_SELF), chance.pick(TOLD))
+    intents = (*some_of(SEEN, SEEN_BRANCHES, chance), "recall", chance.pick(OWN_SELF), chance.pick(TOLD))
     asked = [saying(state, chance, intent) for intent in intents]
     for pet in (state, other):
         records = [record_of(one) for said in asked for one in answered(pet, in_life_of(pet, said), chance)]
@@ -121,7 +123,8 @@ def lone_intents(chance: Chance) -> list[str]:
     """What is said without a header: things told, and lines that anybody would answer alike."""
     anybody = tuple(intent for intent in phrases_of("said") if intent not in UNHEARD)
     told = [chance.pick(TOLD) for _ in range(TOLD_BRANCHES)]
-    return told + [chance.pick(anybody) for _ in range(HEARD_BRANCHES)]
+    heard = [chance.pick(GRAVE if chance.holds(GRAVE_PERCENT) else anybody) for _ in range(HEARD_BRANCHES)]
+    return told + heard
 
 
 def some_of(options: tuple[str, ...], count: int, chance: Chance) -> list[str]:

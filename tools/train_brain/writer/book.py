@@ -59,9 +59,16 @@ def words_of(kind: str) -> tuple[str, ...]:
 
 
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
+ONSETS = (*CONSONANTS, "h", "j", "w", "br", "ch", "cl", "dr", "fl", "gr", "pl", "sh", "sl", "st", "th", "tr", "")
+NUCLEI = (*VOWELS, *VOWELS, "ai", "ea", "ee", "oo", "ou", "ie")
+CODAS = ("", "", "n", "r", "l", "s", "t", "m", "ck", "nd", "st", "rk", "tt", "x", "p")
+SMOOTH_PERCENT, SHORT_LETTERS = 35, 3
 
 
 def invented_word(chance: Chance) -> str:
-    """A word that no list holds: what the owner names must be heard, not guessed."""
-    count = 2 + chance.below(2)
-    return "".join(chance.pick(CONSONANTS) + chance.pick(VOWELS) for _ in range(count))
+    """A word that no list holds: what the owner names must be heard, not guessed. Some are smooth, some are knotty."""
+    count = 1 + chance.below(3)
+    if chance.holds(SMOOTH_PERCENT):
+        return "".join(chance.pick(CONSONANTS) + chance.pick(VOWELS) for _ in range(1 + count))
+    word = "".join(chance.pick(ONSETS) + chance.pick(NUCLEI) + chance.pick(CODAS) for _ in range(count))
+    return word if len(word) > SHORT_LETTERS else word + chance.pick(CONSONANTS) + chance.pick(VOWELS)
