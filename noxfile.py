@@ -209,9 +209,12 @@ def exporters(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def train(session: nox.Session) -> None:
-    """Train and export a brain; PyTorch is installed here and nowhere else."""
-    install_locked(session, "train")
-    session.run("python", "-m", "tools.train_brain", *session.posargs)
+    """Train and export a brain; PyTorch is installed here and nowhere else. Without arguments: the training's tests."""
+    install_locked(session, "test", "train")
+    if session.posargs:
+        session.run("python", "-m", "tools.train_brain", *session.posargs)
+    else:
+        session.run("pytest", "tests/tools/test_brain_training.py", "tests/tools/test_brain_grow.py")
 
 
 @nox.session(default=False)

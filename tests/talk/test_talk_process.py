@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tokenling.cli.brain_files import shipped_brain_dir
+from tokenling.cli.brain_files import SHIPPED_BRAIN, shipped_brain_dir
 from tokenling.cli.pet_file import held
 from tokenling.cli.save_view import view_of
 from tokenling.engine import dump_save, load_save, new_pet, rehome
@@ -42,7 +42,7 @@ def saved(path):
     return load_save(path.read_bytes())
 
 
-def stored(path, *, brain_id="sprout-0", mode="local", minutes_ago=0):
+def stored(path, *, brain_id=SHIPPED_BRAIN, mode="local", minutes_ago=0):
     now_ms = time.time_ns() // 1_000_000 - minutes_ago * 60_000
     pet = new_pet(pet_seed="x", name="Pip", time_zone="Etc/UTC", brain_id=brain_id, weather_seed="", now_ms=now_ms)
     if mode == "remote":
@@ -97,7 +97,7 @@ REFUSED = [
     ("locked", 4, b"another process that has this pet"),
     ("remote", 4, b"a pet that lives on a host"),
     ("remote names the way", 4, b"tokenling talk --import "),
-    ("other brain", 3, b"found sprout-0, expected oak-9"),
+    ("other brain", 3, f"found {SHIPPED_BRAIN}, expected oak-9".encode()),
     ("no brain", 3, b"brain "),
     ("--seed -1", 2, b"--seed"),
     ("--seed of a pet that is there", 2, b"--seed: found a pet in"),
@@ -144,7 +144,7 @@ def test_what_cannot_begin_says_why_and_changes_nothing(tmp_path, what, code, to
     assert before == (path.read_bytes() if path.is_file() else None)
 
 
-@pytest.mark.parametrize(("brain_id", "told"), [("sprout-0", b""), ("oak-9", b"thought with oak-9")])
+@pytest.mark.parametrize(("brain_id", "told"), [(SHIPPED_BRAIN, b""), ("oak-9", b"thought with oak-9")])
 def test_an_export_of_a_page_becomes_another_pet_and_stays_as_it_is(tmp_path, brain_id, told):
     export, path = tmp_path / "export.json", tmp_path / "mine.json"
     stored(export, brain_id=brain_id, mode="remote", minutes_ago=3 * 60)
@@ -157,7 +157,7 @@ def test_an_export_of_a_page_becomes_another_pet_and_stays_as_it_is(tmp_path, br
     assert "catchingUp" not in kinds  # a move replays no time
     assert before == export.read_bytes()
     hosting = view_of(saved(path)).inner("hosting")
-    assert ("local", "sprout-0") == (hosting.text("mode"), hosting.text("brainId"))
+    assert ("local", SHIPPED_BRAIN) == (hosting.text("mode"), hosting.text("brainId"))
     assert "hello you" in [line.text("text") for line in view_of(saved(path)).all("chat")]
     assert 0 == run(path, "").returncode
 

@@ -11,15 +11,19 @@ from tools.grade_brain.marks import legal, wanted_actions, words_in
 from tools.train_brain import drills
 from tools.train_brain.drills import (
     ANSWERED_BY,
+    BODILY,
+    FLIPPED_FACTS,
     OWN_SELF,
     SEEN,
     SHORT_ORDER,
     TOLD,
+    UNHEARD,
     drill_lines,
     flipped,
     hatched,
     set_up,
 )
+from tools.train_brain.habits import habit_lines
 from tools.train_brain.phrases import Chance, held_out
 from tools.train_brain.writer.book import phrases_of
 
@@ -28,7 +32,7 @@ Record = dict[str, str]
 
 @pytest.fixture(scope="module")
 def records() -> list[Record]:
-    return [json.loads(line) for line in drill_lines(pets=3, seed=11)]
+    return [json.loads(line) for line in drill_lines(pets=6, seed=11)]
 
 
 def test_the_same_seed_gives_the_same_drills_and_another_seed_others() -> None:
@@ -37,11 +41,17 @@ def test_the_same_seed_gives_the_same_drills_and_another_seed_others() -> None:
     assert first != other
 
 
-def test_a_told_drill_shows_the_line_and_the_open_prefix_alone(records: list[Record]) -> None:
+def test_a_lone_drill_shows_the_line_and_the_open_prefix_alone(records: list[Record]) -> None:
     told = [r for r in records if r["prompt"].startswith("Owner: ") and r["intent"] not in ("my_name", "recall")]
     assert len(told) > 100
     assert {2} == {len(record["prompt"].split("\n")) for record in told}
-    assert {record["intent"] for record in told} == set(TOLD)
+    assert {record["intent"] for record in told} > set(TOLD)
+
+
+def test_a_lone_drill_is_about_nothing_that_the_header_answers(records: list[Record]) -> None:
+    lone = {r["intent"] for r in records if r["prompt"].startswith("Owner: ")} - {"my_name", "recall"}
+    assert not lone & UNHEARD
+    assert lone <= set(phrases_of("said"))
 
 
 def test_what_a_told_drill_keeps_stands_in_its_prompt(records: list[Record]) -> None:
@@ -65,7 +75,7 @@ def test_half_of_what_is_named_no_list_holds(records: list[Record]) -> None:
     names = {reply.partition("name is ")[2].removesuffix("]") for reply in told} - {""}
     listed = {name for name in names if name in drills.words_of("owner")}
     assert len(names) > 10
-    assert 0.2 < len(listed) / len(names) < 0.8
+    assert 0.1 < len(listed) / len(names) < 0.8
 
 
 def test_a_known_name_is_said_when_asked_for_and_no_other(records: list[Record]) -> None:
@@ -82,7 +92,7 @@ def test_a_seen_drill_comes_with_the_whole_header_and_with_the_line_that_answers
     whole = {(r["intent"], r["reply"]) for r in records if "\nBody: " in r["prompt"]}
     short = [r for r in records if r["intent"] in SHORT_ORDER and "\nBody: " not in r["prompt"]]
     assert {*SEEN, *OWN_SELF} <= {intent for intent, _ in whole}
-    assert {record["intent"] for record in short} == set(SEEN)
+    assert {record["intent"] for record in short} == set(BODILY)
     assert {(record["intent"], record["reply"]) for record in short} <= whole
     for record in short:
         *told, _, _ = record["prompt"].split("\n")
@@ -91,11 +101,27 @@ def test_a_seen_drill_comes_with_the_whole_header_and_with_the_line_that_answers
         assert told or record["intent"] in ("my_name", "recall"), record
 
 
-def test_neighbours_of_the_short_drills_share_no_more_than_three_lines_of_a_trunk(records: list[Record]) -> None:
-    runs = [(trunk, len(list(run))) for trunk, run in groupby(r["prompt"].rsplit("\n", 2)[0] for r in records)]
-    about_body = [length for trunk, length in runs if trunk.startswith("Body: ")]
-    assert len(about_body) > 50
-    assert max(about_body) <= 3
+def test_the_deeds_to_one_pet_share_who_it_is_and_how_it_feels(records: list[Record]) -> None:
+    deeds = [r for r in records if r.get("shared")]
+    assert len(deeds) > 50
+    runs = [list(run) for _, run in groupby(deeds, trunk_of)]
+    assert sum(len(run) for run in runs) / len(runs) > 1.3
+    for record in deeds:
+        assert record["prompt"].split("\n")[int(record["shared"]) - 1].startswith("Body: ")
+
+
+def trunk_of(record: Record) -> tuple[str, ...]:
+    return tuple(record["prompt"].split("\n")[: int(record["shared"])])
+
+
+def test_a_full_pet_is_offered_food_and_declines_it_and_a_hungry_one_takes_it(records: list[Record]) -> None:
+    offers = [r for r in records if any(f"(Owner offers {food}.)" in r["prompt"] for food in FOODS)]
+    full = [r["reply"] for r in offers if "Body: full, " in r["prompt"]]
+    empty = [r["reply"] for r in offers if "Body: empty, " in r["prompt"]]
+    assert len(full) > 5
+    assert len(empty) > 5
+    assert all(reply.startswith("[decline]") for reply in full)
+    assert all(reply.startswith("[accept]") for reply in empty)
 
 
 def test_both_pets_of_a_pair_are_asked_the_same(records: list[Record]) -> None:
@@ -113,7 +139,7 @@ def test_a_flip_changes_one_fact(number: int) -> None:
     chance = Chance("flip", number)
     save = json.loads(dump_save(state := set_up(hatched(chance), chance, needs=True)))
     for _ in range(12):
-        other = json.loads(dump_save(flipped(state, chance)))
+        other = json.loads(dump_save(flipped(state, chance.pick(FLIPPED_FACTS), chance)))
         changed = [name for name in save if save[name] != other[name]]
         meters = [meter for meter in save["body"] if save["body"][meter] != other["body"][meter]]
         assert changed in ([], ["body"], ["memories"], ["place"])
@@ -139,7 +165,7 @@ def test_the_writer_answers_drills_by_its_own_rules(monkeypatch: pytest.MonkeyPa
 
     def spy(one: drills.Lived) -> dict[str, object]:
         lived.append(one)
-        return {"prompt": "a\nb"}
+        return {"prompt": "a\nBody: b\nc", "reply": ""}
 
     monkeypatch.setattr(drills, "record_of", spy)
     list(drill_lines(pets=2, seed=21))
@@ -147,3 +173,22 @@ def test_the_writer_answers_drills_by_its_own_rules(monkeypatch: pytest.MonkeyPa
     assert [one.reply for one in lived if not legal(one.reply, one.scene)] == []
     marked = [(one, wanted) for one in lived if (wanted := wanted_actions(one.scene)) is not None]
     assert [one.reply for one, wanted in marked if not any(f"[{tag}]" in one.reply for tag in wanted)] == []
+
+
+def test_habits_are_pairs_that_differ_in_one_fact_and_follow_the_writers_rules() -> None:
+    records = [json.loads(line) for line in habit_lines(pets=2, seed=5)]
+    own_time = [r for r in records if r["cue"] == "idle"]
+    assert len(own_time) > 20
+    assert {line for r in own_time for line in r["prompt"].split("\n")[-2:-1]} == {"(Owner is quiet.)"}
+    weary = [r["reply"] for r in own_time if any(f", {word}, " in r["prompt"] for word in ("weary", "tired"))]
+    assert weary
+    assert all("[nap]" in reply for reply in weary)
+    strangers = [r["reply"] for r in records if r["intent"] == "friend_of" and "new to owner" in r["prompt"]]
+    friends = [r["reply"] for r in records if r["intent"] == "friend_of" and "devoted to owner" in r["prompt"]]
+    assert strangers
+    assert not any("best friend" in reply.lower() for reply in strangers)
+    assert all("friend" in reply.lower() for reply in friends)
+
+
+def test_the_same_seed_gives_the_same_habits() -> None:
+    assert list(habit_lines(pets=1, seed=4)) == list(habit_lines(pets=1, seed=4)) != list(habit_lines(pets=1, seed=5))

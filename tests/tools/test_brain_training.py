@@ -12,6 +12,7 @@ from tools.train_brain.model import mix  # noqa: E402 - only with torch
 from tools.train_brain.parallel import in_parallel  # noqa: E402
 from tools.train_brain.pieces import Example, grow_trees  # noqa: E402
 from tools.train_brain.recipe import Recipe  # noqa: E402
+from tools.train_brain.repeat import repeated  # noqa: E402
 from tools.train_brain.shape import Shape  # noqa: E402
 from tools.train_brain.shards import Shard, make_shard  # noqa: E402
 from tools.train_brain.tokenizer import train_tokenizer  # noqa: E402
@@ -62,6 +63,14 @@ def test_two_workers_end_alike_each_time_and_otherwise_than_one(folder: Path) ->
     for name, weight in first["weights"].items():  # type: ignore[attr-defined]  # a dictionary of tensors
         assert torch.equal(weight, again["weights"][name]), name  # type: ignore[index]
     assert any(not torch.equal(w, alone["weights"][n]) for n, w in first["weights"].items())  # type: ignore[attr-defined,index]
+
+
+def test_the_same_recipe_gives_the_same_weights_each_time_and_another_seed_others(folder: Path) -> None:
+    recipe = dataclasses.replace(RECIPE, steps=6)
+    first, again = repeated(folder, SMALL, recipe)
+    assert first == again
+    assert first not in list(repeated(folder, SMALL, dataclasses.replace(recipe, seed=2), times=1))
+    assert not (folder / "checkpoint.pt").exists()
 
 
 def test_the_gradient_of_two_workers_is_the_mean_of_theirs(folder: Path) -> None:

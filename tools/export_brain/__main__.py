@@ -12,8 +12,9 @@ def main() -> None:
     parser.add_argument("source", type=Path, help="folder with brain-source.json, tokenizer.json, weights.safetensors")
     parser.add_argument("out", type=Path, help="the brain directory")
     parser.add_argument("--precision", nargs="+", choices=tuple(GRAPH_FILES), default=["q4"])
+    parser.add_argument("--attention", choices=("plain", "grouped"), default="plain", help="grouped: for a host alone")
     chosen = parser.parse_args()
-    write_brain(load_source(chosen.source), chosen.out, chosen.precision)
+    write_brain(load_source(chosen.source), chosen.out, chosen.precision, chosen.attention)
     for file in sorted(path for path in chosen.out.rglob("*") if path.is_file()):
         print(f"{file.stat().st_size:>10}  {file.relative_to(chosen.out)}")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.export_brain.graph import Precision, build_graph
+from tools.export_brain.graph import Attention, Precision, build_graph
 from tools.export_brain.weights import Array, read_weights
 from tools.train_brain.shape import Shape
 from tools.train_brain.tokenizer import end_id, load_tokenizer
@@ -62,17 +62,17 @@ def check_source(source: Source) -> None:
         raise ValueError(f"tokenizer.json has {tokens} text tokens, the table {source.shape.vocab_size} rows")
 
 
-def graph_bytes(source: Source, precision: Precision) -> bytes:
+def graph_bytes(source: Source, precision: Precision, attention: Attention = "plain") -> bytes:
     """One graph file's bytes: the same source gives the same bytes."""
-    return bytes(build_graph(source.shape, source.weights, precision).SerializeToString(deterministic=True))
+    return bytes(build_graph(source.shape, source.weights, precision, attention).SerializeToString(deterministic=True))
 
 
-def write_brain(source: Source, out: Path, precisions: Sequence[Precision]) -> None:
+def write_brain(source: Source, out: Path, precisions: Sequence[Precision], attention: Attention = "plain") -> None:
     """`out` is a brain directory holding `precisions`; its manifest lists the digests of all three graphs as built."""
     (out / "onnx").mkdir(parents=True, exist_ok=True)
     digests: dict[str, str] = {}
     for precision, file in GRAPH_FILES.items():
-        data = graph_bytes(source, precision)
+        data = graph_bytes(source, precision, attention)
         digests[file] = hashlib.sha256(data).hexdigest()
         if precision in precisions:
             (out / file).write_bytes(data)

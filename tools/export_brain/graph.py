@@ -28,12 +28,19 @@ from tools.export_brain.weights import Array
 from tools.train_brain.shape import Shape
 
 Precision = Literal["fp32", "q8", "q4"]
+Attention = Literal["plain", "grouped"]
+"""Standard operators, or ONNX Runtime's own GroupQueryAttention: one node a layer where the plain form takes twenty.
+
+Plain is what ships: grouped steps were a seventh faster natively, but its prefill took twice as long in
+onnxruntime-web (docs/brains.md), and no other runtime knows the operator.
+"""
 BITS: Mapping[Precision, int] = {"fp32": 32, "q8": 8, "q4": 4}
 TABLE_BITS: Mapping[Precision, int] = {"fp32": 32, "q8": 8, "q4": 8}
 """The table is the head too: in int4 it moved the logits three times as far as all the layers together."""
 OPSET = 21
 IR_VERSION = 10
 """The file format that came with opset 21."""
+MICROSOFT = "com.microsoft"
 MASKED = np.float32(-1e9)
 
 
@@ -56,10 +63,10 @@ class Graph:
             helper.make_node("Split", [source, lengths], list(names), name=names[0] + ".split", axis=axis)
         )
 
-    def constant(self, name: str, values: NDArray[np.float32] | NDArray[np.int64]) -> str:
+    def constant(self, name: str, values: NDArray[np.float32] | NDArray[np.int64] | NDArray[np.int32]) -> str:
         """A tensor of the file, kept once."""
         if name not in self.constants:
-            kind = TensorProto.FLOAT if values.dtype == np.float32 else TensorProto.INT64
+            kind = helper.np_dtype_to_tensor_dtype(values.dtype)
             self.constants[name] = helper.make_tensor(name, kind, values.shape, values.tobytes(), raw=True)
         return name
 
@@ -88,16 +95,18 @@ class Graph:
         return name
 
 
-def build_graph(shape: Shape, weights: Mapping[str, Array], precision: Precision) -> onnx.ModelProto:
+def build_graph(
+    shape: Shape, weights: Mapping[str, Array], precision: Precision, attention: Attention = "plain"
+) -> onnx.ModelProto:
     """The whole model; the same weights give the same bytes."""
     graph = Graph()
     head, x = add_table(graph, weights["model.embed_tokens.weight"], TABLE_BITS[precision])  # (1, seq, D)
-    places = add_positions(graph, shape)
+    places = add_positions(graph, shape) if attention == "plain" else add_lengths(graph, shape)
     for layer in range(shape.num_hidden_layers):
         x = add_layer(graph, shape, weights, layer=layer, x=x, places=places, bits=BITS[precision])
     x = add_norm(graph, x, weights["model.norm.weight"], shape.rms_norm_eps, "last_norm")
     graph.node("MatMul", [x, head], "logits")
-    return assemble(graph, shape)
+    return assemble(graph, shape, attention)
 
 
 def add_table(graph: Graph, table: Array, bits: int) -> tuple[str, str]:
@@ -126,10 +135,38 @@ class Places:
     bias: str
 
 
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Names of what GroupQueryAttention needs: the last position and the total length (int32), the rotary tables."""
+
+    last: str
+    total: str
+    cos: str
+    sin: str
+
+
+def add_lengths(graph: Graph, shape: Shape) -> Lengths:
+    """Where the sequence ends, by the mask, and the rotary tables (positions, E / 2); positions follow the cache."""
+    angles = rotary_angles(shape)
+    cos = graph.constant("cos", np.cos(angles).astype(np.float32))
+    sin = graph.constant("sin", np.sin(angles).astype(np.float32))
+    extent = graph.node("ReduceSum", ["attention_mask", graph.integers([1])], "mask_sum", keepdims=0)  # (1,)
+    short = graph.node("Cast", [extent], "mask_sum.int32", to=TensorProto.INT32)
+    one = graph.constant("one.int32", np.array([1], dtype=np.int32))
+    last = graph.node("Sub", [short, one], "last_position")
+    total = graph.node("Squeeze", [short], "total_length")
+    return Lengths(last, total, cos, sin)
+
+
+def rotary_angles(shape: Shape) -> NDArray[np.float64]:
+    """The angle of each position and pair of channels, (positions, E / 2)."""
+    half = np.arange(0, shape.head_dim, 2, dtype=np.float64) / shape.head_dim
+    return np.outer(np.arange(shape.max_position_embeddings, dtype=np.float64), shape.rope_theta**-half)
+
+
 def add_positions(graph: Graph, shape: Shape) -> Places:
     """Rotary cosines and signed sines (1, 1, seq, E), and what is added to the scores (1, 1, seq, total)."""
-    half = np.arange(0, shape.head_dim, 2, dtype=np.float64) / shape.head_dim
-    angles = np.outer(np.arange(shape.max_position_embeddings, dtype=np.float64), shape.rope_theta**-half)
+    angles = rotary_angles(shape)
     cos = np.concatenate((np.cos(angles), np.cos(angles)), axis=1)[None].astype(np.float32)
     sin = np.concatenate((-np.sin(angles), np.sin(angles)), axis=1)[None].astype(np.float32)  # signs of rotate-half
     turned = [
@@ -173,7 +210,7 @@ def add_layer(
     *,
     layer: int,
     x: str,
-    places: Places,
+    places: Places | Lengths,
     bits: int,
 ) -> str:
     """One block: attention and feed-forward, each behind its norm and added to what came."""
@@ -182,7 +219,10 @@ def add_layer(
     parts = [weights[f"{at}self_attn.{name}_proj.weight"] for name in "qkv"]
     joined = graph.matrix(to + ".qkv", np.concatenate(parts).T, bits, axis=0)
     fused = graph.node("MatMul", [even, joined], to + ".qkv_out")  # (1, seq, (H + 2K) E)
-    mixed = add_attention(graph, shape, layer, fused, places)  # (1, seq, H E)
+    if isinstance(places, Lengths):
+        mixed = add_grouped_attention(graph, shape, layer, fused, places)  # (1, seq, H E)
+    else:
+        mixed = add_attention(graph, shape, layer, fused, places)  # (1, seq, H E)
     output = graph.matrix(to + ".out", weights[at + "self_attn.o_proj.weight"].T, bits, axis=0)
     x = graph.node("Add", [x, graph.node("MatMul", [mixed, output], to + ".out_out")], to + ".after_attention")
     even = add_norm(graph, x, weights[at + "post_attention_layernorm.weight"], shape.rms_norm_eps, to + ".norm2")
@@ -218,6 +258,25 @@ def add_attention(graph: Graph, shape: Shape, layer: int, fused: str, places: Pl
     return graph.node("Reshape", [back, graph.integers([1, -1, heads * width])], to + ".joined")
 
 
+def add_grouped_attention(graph: Graph, shape: Shape, layer: int, fused: str, lengths: Lengths) -> str:
+    """The same by ONNX Runtime's operator, which turns queries and keys and grows the cache by itself."""
+    past = f"past_key_values.{layer}."
+    inputs = [fused, "", "", past + "key", past + "value", lengths.last, lengths.total, lengths.cos, lengths.sin]
+    outputs = [f"layer{layer}.joined", f"present.{layer}.key", f"present.{layer}.value"]
+    node = helper.make_node(
+        "GroupQueryAttention",
+        inputs,
+        outputs,
+        name=outputs[0],
+        domain=MICROSOFT,
+        num_heads=shape.num_attention_heads,
+        kv_num_heads=shape.num_key_value_heads,
+        do_rotary=1,
+    )
+    graph.nodes.append(node)
+    return outputs[0]
+
+
 def add_rotation(graph: Graph, to: str, places: Places, width: int) -> str:
     """Rotary positions on queries and keys at once: x cos + swapped halves times the signed sine."""
     source = to + ".qk"
@@ -239,11 +298,13 @@ def add_feed_forward(
     return graph.node("MatMul", [graph.node("Mul", [gate, to + ".up"], to + ".gated"), down], to + ".down_out")
 
 
-def assemble(graph: Graph, shape: Shape) -> onnx.ModelProto:
+def assemble(graph: Graph, shape: Shape, attention: Attention) -> onnx.ModelProto:
     """The model with its declared inputs and outputs, checked by ONNX itself."""
     cache = [1, shape.num_key_value_heads, "past", shape.head_dim]
     grown = [1, shape.num_key_value_heads, "total", shape.head_dim]
     inputs = [("input_ids", "seq"), ("attention_mask", "total"), ("position_ids", "seq")]
+    if attention == "grouped":
+        inputs.pop()  # positions follow from the cache
     declared = [helper.make_tensor_value_info(name, TensorProto.INT64, [1, extent]) for name, extent in inputs]
     outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, "seq", shape.vocab_size])]
     for layer in range(shape.num_hidden_layers):
@@ -252,7 +313,9 @@ def assemble(graph: Graph, shape: Shape) -> onnx.ModelProto:
             declared.append(helper.make_tensor_value_info(past, TensorProto.FLOAT, cache))
             outputs.append(helper.make_tensor_value_info(present, TensorProto.FLOAT, grown))
     made = helper.make_graph(graph.nodes, "brain", declared, outputs, list(graph.constants.values()))
-    opset = helper.make_opsetid("", OPSET)
-    model = helper.make_model(made, opset_imports=[opset], ir_version=IR_VERSION, producer_name="tokenling")
+    opsets = [helper.make_opsetid("", OPSET)]
+    if attention == "grouped":
+        opsets.append(helper.make_opsetid(MICROSOFT, 1))
+    model = helper.make_model(made, opset_imports=opsets, ir_version=IR_VERSION, producer_name="tokenling")
     onnx.checker.check_model(model)
     return model

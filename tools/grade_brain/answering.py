@@ -9,7 +9,7 @@ from tokenling.runtime import Brain, Cancellation, Lane, Precision, decode, open
 
 
 class Answering:
-    """One lane of a brain. `masked` False leaves the tag mask out, to see what the brain writes by itself."""
+    """One lane of a brain. `masked` False leaves the tag mask out, and with it the answers of lookups."""
 
     def __init__(self, brain: Brain, *, masked: bool = True) -> None:
         self.brain = brain
@@ -20,7 +20,7 @@ class Answering:
         """The brain's reply to a request, by the request's own seed."""
         plan = plan_turn(request, self.brain)
         if not self.masked:
-            plan = replace(plan, constraint=())
+            plan = replace(plan, constraint=None, insertions={})
         return reply_of(decode(self._lane, plan, cancel=Cancellation()))
 
 

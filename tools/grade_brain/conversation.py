@@ -27,7 +27,7 @@ def converse(ask: Callable[[GenerationRequest], Reply], seed: int, acts: list[st
     """The conversation, line by line. An act is a line said, or `/feed plum`, `/offer toy ball`, `/wait 90`."""
     now_ms = MORNING_MS
     state = new_pet(
-        pet_seed=f"talk{seed}", name="Pip", time_zone="UTC", brain_id="sprout-0", weather_seed=f"w{seed}", now_ms=now_ms
+        pet_seed=f"talk{seed}", name="Pip", time_zone="UTC", brain_id="sprout", weather_seed=f"w{seed}", now_ms=now_ms
     )
     for act in acts[:LINES_MAX]:
         now_ms += MINUTE_MS * (int(act.split()[1]) if act.startswith("/wait") else 1)

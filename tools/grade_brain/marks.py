@@ -55,6 +55,8 @@ def asked_actions(scene: Scene) -> set[str] | None:
     """The action that the owner's line asks for."""
     assert scene.said is not None
     intent = scene.said.intent
+    if intent == "place_go" and scene.said.slots["place"] == scene.place:
+        return None
     if intent == "place_go":
         return {f"go {scene.said.slots['place']}"}
     action = ACTION_BY_INTENT.get(intent, "")

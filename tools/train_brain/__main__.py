@@ -3,16 +3,20 @@
 python -m tools.train_brain corpus  WORK --owners 400 --days 6     corpus.jsonl, held_out.jsonl, corpus.json
 python -m tools.train_brain drills  WORK --pets 240                drills.jsonl; more of corpus.json
 python -m tools.train_brain encode  WORK                           tokenizer.json and the .npz of each of these
+python -m tools.train_brain grow    WORK SOURCE --layers 7         checkpoint.pt of a larger brain that knows as much
 python -m tools.train_brain train   WORK --steps 4000 --workers 2  checkpoint.pt, log.jsonl (resumes by itself)
-python -m tools.train_brain finish  WORK SOURCE --id sprout-0      the source that tools.export_brain reads
+python -m tools.train_brain repeat  WORK --steps 200 --workers 2   two digests of the weights, and whether they are one
+python -m tools.train_brain finish  WORK SOURCE --id my-brain      the source that tools.export_brain reads
 """
 
 import argparse
 import json
+from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
+from tools.train_brain.recipe import Recipe
 from tools.train_brain.shape import Shape
 
 WORK_HELP = "the work folder"
@@ -27,7 +31,9 @@ def main() -> None:
     add_corpus(steps.add_parser("corpus", help="live simulated days and write them down"))
     add_drills(steps.add_parser("drills", help="write short examples that force reading"))
     add_encode(steps.add_parser("encode", help="train the tokenizer, encode the examples"))
+    add_grow(steps.add_parser("grow", help="begin as a larger copy of an earlier brain"))
     add_train(steps.add_parser("train", help="train, or go on training"))
+    add_train(steps.add_parser("repeat", help="train twice from nothing, and compare the weights"), run=run_repeat)
     add_finish(steps.add_parser("finish", help="write the fp16 source"))
     chosen = parser.parse_args()
     chosen.run(chosen)
@@ -59,18 +65,29 @@ def add_encode(step: argparse.ArgumentParser) -> None:
     step.set_defaults(run=run_encode)
 
 
-def add_train(step: argparse.ArgumentParser) -> None:
-    """The train step: every number of the recipe is an option."""
-    from tools.train_brain.recipe import Recipe
+def add_grow(step: argparse.ArgumentParser) -> None:
+    """The grow step."""
+    step.add_argument("work", type=Path, help=WORK_HELP)
+    step.add_argument("source", type=Path, help="the source folder of the earlier brain")
+    add_shape(step)
+    step.set_defaults(run=run_grow)
 
+
+def add_shape(step: argparse.ArgumentParser) -> None:
+    """The numbers of a shape that may be chosen."""
+    step.add_argument("--layers", type=int, default=Shape().num_hidden_layers)
+    step.add_argument("--hidden", type=int, default=Shape().hidden_size)
+    step.add_argument("--intermediate", type=int, default=Shape().intermediate_size)
+
+
+def add_train(step: argparse.ArgumentParser, run: Callable[[argparse.Namespace], None] | None = None) -> None:
+    """The train step, or another that takes a recipe: every number of it is an option."""
     step.add_argument("work", type=Path, help=WORK_HELP)
     for number in fields(Recipe):
         kind = float if number.name == "rate" else int
         step.add_argument("--" + number.name.replace("_", "-"), type=kind, default=number.default)
-    step.add_argument("--layers", type=int, default=Shape().num_hidden_layers)
-    step.add_argument("--hidden", type=int, default=Shape().hidden_size)
-    step.add_argument("--intermediate", type=int, default=Shape().intermediate_size)
-    step.set_defaults(run=run_train)
+    add_shape(step)
+    step.set_defaults(run=run or run_train)
 
 
 def add_finish(step: argparse.ArgumentParser) -> None:
@@ -104,15 +121,47 @@ def run_encode(chosen: argparse.Namespace) -> None:
     print(encode_corpus(chosen.work, chosen.vocab, chosen.length, chosen.tokenizer))
 
 
+def run_grow(chosen: argparse.Namespace) -> None:
+    """The work folder's checkpoint is an earlier brain, grown; a run that was there before is refused."""
+    from tools.train_brain.grow import grown_from
+    from tools.train_brain.train import Run
+
+    run = Run(chosen.work, shape_of(chosen), Recipe(threads=1))
+    if run.checkpoint.exists():
+        raise SystemExit(f"{run.checkpoint} is there already: growing would lose it")
+    run.begin_from(*grown_from(chosen.source, run.shape, run.recipe.seed))
+    print(run.checkpoint)
+
+
+def run_repeat(chosen: argparse.Namespace) -> None:
+    """The recipe's steps run twice, each time from nothing; another digest the second time is an error."""
+    from tools.train_brain.repeat import repeated
+
+    digests = []
+    for digest in repeated(chosen.work, shape_of(chosen), recipe_of(chosen)):
+        print(digest, flush=True)
+        digests.append(digest)
+    if len(set(digests)) > 1:
+        raise SystemExit("the same recipe gave other weights the second time")
+
+
 def run_train(chosen: argparse.Namespace) -> None:
     """The run of the work folder goes on from its checkpoint, if there is one, to the recipe's end."""
     from tools.train_brain.parallel import in_parallel
-    from tools.train_brain.recipe import Recipe
     from tools.train_brain.train import run_worker
 
-    recipe = Recipe(**{number.name: getattr(chosen, number.name) for number in fields(Recipe)})
-    shape = Shape(num_hidden_layers=chosen.layers, hidden_size=chosen.hidden, intermediate_size=chosen.intermediate)
-    in_parallel(recipe.workers, partial(run_worker, folder=chosen.work, shape=shape, recipe=recipe))
+    recipe = recipe_of(chosen)
+    in_parallel(recipe.workers, partial(run_worker, folder=chosen.work, shape=shape_of(chosen), recipe=recipe))
+
+
+def recipe_of(chosen: argparse.Namespace) -> Recipe:
+    """The recipe that the command line names."""
+    return Recipe(**{number.name: getattr(chosen, number.name) for number in fields(Recipe)})
+
+
+def shape_of(chosen: argparse.Namespace) -> Shape:
+    """The shape that the command line names."""
+    return Shape(num_hidden_layers=chosen.layers, hidden_size=chosen.hidden, intermediate_size=chosen.intermediate)
 
 
 def run_finish(chosen: argparse.Namespace) -> None:

@@ -6,6 +6,7 @@ A reply is: lookup or answer or action, mood, words, memory; each part only wher
 import re
 from collections.abc import Callable, Mapping
 
+from tools.train_brain.owners import ENCORES, SORROWS
 from tools.train_brain.phrases import Chance
 from tools.train_brain.rules import (
     ABOUT_METER,
@@ -17,12 +18,27 @@ from tools.train_brain.rules import (
 )
 from tools.train_brain.scene import LOW_BAND, Scene
 from tools.train_brain.writer.book import phrases_of, say, words_of
-from tools.train_brain.writer.recollection import memory_of, recalled_words
+from tools.train_brain.writer.recollection import memory_of, recalled_words, turned
 
-PLAIN_INTENTS = frozenset(("sad", "worried", "ill", "insult", "vile", "joke", "story", "sing", "recall", "recall_any"))
+PLAIN_INTENTS = frozenset(
+    (
+        "sad", "sad_more", "worried", "ill", "insult", "vile", "joke", "story", "sing", "again", "recall", "recall_any",
+        "bye", "night", "ask_last", "more", "more_plain", "foreign",
+    )
+)  # fmt: skip
 """No aside about the pet's own needs here: it listens, or it is in the middle of something."""
+LIKES = "owner likes "
+WHOLE_INTENTS = frozenset(("ask_last", "more", "more_plain", "recall_any", "secret", "count", "tell_name", "can_do"))
+"""Their second sentence belongs to the first."""
 GOOD_SCORE = 5
-ASIDE_PERCENT, OPENER_PERCENT, MOOD_PERCENT = 30, 22, 65
+UNFOLLOWED = frozenset(("play/tired", "play/hungry"))
+"""What usually follows an answer would belie these."""
+CLOSE_BAND, FULL_BAND = 3, 4
+NAMED_PERCENT, LIKED_PERCENT, NEAR_PERCENT = 55, 25, 45
+"""How often a greeting takes up the owner's name, a liking, a friendship that it knows of."""
+ASIDE_PERCENT, TAIL_PERCENT, OPENER_PERCENT, MOOD_PERCENT = 27, 27, 22, 65
+AFTER_PERCENT, ANYTHING_PERCENT = 65, 42
+"""How often a second sentence is drawn apart: of the same matter, or of any."""
 
 
 def compose(scene: Scene, chance: Chance) -> str:
@@ -40,7 +56,9 @@ def compose(scene: Scene, chance: Chance) -> str:
 def words(scene: Scene, chance: Chance, file: str, section: str, **more: str) -> str:
     """A phrase of the book in the words of this scene."""
     own = {"name": scene.name, "here": scene.place, "food": scene.food, "stage": scene.stage, "item": scene.item}
-    slots = {**(scene.said.slots if scene.said else {}), **own, **more}
+    slots = {**(scene.said.slots if scene.said else {}), **own, "known_name": scene.known_name, **more}
+    if scene.said and slots["snack"] not in scene.said.text.lower():
+        slots["snack"] = "more" if scene.bands["fullness"] == FULL_BAND else "a bite"
     slots |= {"trait": scene.traits[0], "trait_two": scene.traits[1]}
     slots |= {"busy": chance.pick(("thinking", "humming", "counting crumbs", "stretching"))}
     slots |= {f"{slot}_cap": text[:1].upper() + text[1:] for slot, text in slots.items()}
@@ -61,9 +79,23 @@ def coloured(scene: Scene, chance: Chance, text: str) -> str:
         text = first_sentence(text)
     if chance.holds(OPENER_PERCENT):
         text = chance.pick(phrases_of("feelings")["opener/" + chance.pick(scene.traits)]) + " " + text
-    if scene.need != "fine" and chance.holds(ASIDE_PERCENT):
-        text += " " + words(scene, chance, "feelings", f"aside/{scene.need}")
-    return text
+    if scene.need == "fine" or not chance.holds(ASIDE_PERCENT):
+        return text + (" " + tail(scene, chance) if chance.holds(TAIL_PERCENT) else "")
+    return text + " " + words(scene, chance, "feelings", f"aside/{scene.need}")
+
+
+def going_on(scene: Scene, chance: Chance, about: str, text: str) -> str:
+    """The words with another second sentence: one of what it is about, or of anything."""
+    known = about in phrases_of("after")
+    if not chance.holds(AFTER_PERCENT if known else ANYTHING_PERCENT):
+        return text
+    return first_sentence(text) + " " + words(scene, chance, "after", about if known else "any")
+
+
+def tail(scene: Scene, chance: Chance) -> str:
+    """A sentence more: of the place, of the hour, or of what this pet is like."""
+    about = chance.pick((scene.place, scene.place, scene.part, *scene.traits))
+    return words(scene, chance, "feelings", f"tail/{about}")
 
 
 def first_sentence(text: str) -> str:
@@ -88,23 +120,34 @@ def answer(scene: Scene, chance: Chance) -> str:
     if intent in ("weather", "time"):
         return looked_up(scene, chance, intent)
     if intent in ("recall", "recall_any", "my_name"):
-        return recalled_words(scene, chance, words)
+        text = recalled_words(scene, chance, words)
+        return going_on(scene, chance, intent, text) if intent == "my_name" and scene.known_name else text
     if intent in ABOUT_METER:
         return about_body(scene, chance, intent)
     section, action, mood = section_of(scene, chance, intent)
+    kept = memory_of(scene.said)
     text = words(
-        scene, chance, "answers" if section in phrases_of("answers") else "feelings", section, **favourite(scene)
+        scene,
+        chance,
+        "answers" if section in phrases_of("answers") else "feelings",
+        section,
+        **favourite(scene),
+        liked=liked(scene),
+        memory=turned(kept),
     )
+    if section not in UNFOLLOWED and intent not in WHOLE_INTENTS:
+        text = going_on(scene, chance, section.partition("/")[0], text)
     if intent not in PLAIN_INTENTS:
         text = coloured(scene, chance, text)
-    kept = memory_of(scene.said)
     shown = mood if chance.holds(MOOD_PERCENT) else ""
-    return tagged(scene, shown, text, action=action) + (f"[remember {kept}]" if kept else "")
+    fresh = kept and kept not in scene.knows
+    return tagged(scene, shown, text, action=action) + (f"[remember {kept}]" if fresh else "")
 
 
 def section_of(scene: Scene, chance: Chance, intent: str) -> tuple[str, str, str]:
     """Which section answers an intent, with which action and mood: the body's own answer first, then the usual one."""
-    return bodily_section(scene, intent) or usual_section(scene, chance, intent)
+    found = bodily_section(scene, intent) or remembered_section(scene, chance, intent)
+    return found or usual_section(scene, chance, intent)
 
 
 def bodily_section(scene: Scene, intent: str) -> tuple[str, str, str] | None:
@@ -117,27 +160,68 @@ def bodily_section(scene: Scene, intent: str) -> tuple[str, str, str] | None:
         state = "tired"
     elif (intent == "play" and fullness == 0) or (intent == "meal" and scene.need == "hungry"):
         state = "hungry"
-    elif intent in ("love", "greet", "pet_you") and scene.bands["bond"] == 0:
+    elif intent in ("love", "greet", "pet_you", "friend_of") and scene.bands["bond"] == 0:
         state = "new"
+    elif intent in ("love", "friend_of") and scene.bands["bond"] >= CLOSE_BAND:
+        state = "close"
     elif intent == "how_are_you":
         state = scene.need
     if not state:
         return None
-    action = "nap" if (intent, state) == ("night", "tired") else ""
+    action = {("night", "tired"): "nap", ("love", "close"): "hug"}.get((intent, state), "")
     return f"{intent}/{state}", action, MOOD_BY_STATE.get((intent, state), "")
+
+
+def remembered_section(scene: Scene, chance: Chance, intent: str) -> tuple[str, str, str] | None:
+    """The section for an intent that what was told before, or just now, answers."""
+    assert scene.said is not None
+    if intent in ("greet", "bye", "night") and scene.known_name and chance.holds(NAMED_PERCENT):
+        return f"{intent}/named", "", MOOD_BY_INTENT.get(intent, "")
+    if intent == "greet" and liked(scene) and chance.holds(LIKED_PERCENT):
+        return "greet/liked", "", "happy"
+    if intent == "greet" and scene.bands["bond"] >= CLOSE_BAND and chance.holds(NEAR_PERCENT):
+        return "greet/close", "", "excited"
+    if intent in ("tell_like", "tell_dislike", "tell_name") and memory_of(scene.said) in scene.knows:
+        return "tell_known", "", "proud"
+    return spoken_section(scene, intent)
+
+
+def spoken_section(scene: Scene, intent: str) -> tuple[str, str, str] | None:
+    """The section for a line that goes on with the lines before it."""
+    assert scene.said is not None
+    after, told = scene.said.slots.get("after", ""), scene.said.slots.get("told", "")
+    heard = scene.heard(scene.said.slots.get("last", ""))
+    if intent == "ask_last":
+        return ("ask_last" if heard else "ask_last_unknown"), "", "proud" if heard else "shy"
+    if intent in ("more", "more_plain") and not (told and intent == "more" and heard):
+        return ("more_plain" if heard else "cool"), "", "curious"
+    if intent in ("yes", "no", "sad_more") and after in SORROWS:
+        return "sad_more", "", "wistful"
+    if intent == "again" and after in ENCORES:
+        return after, ACTION_BY_INTENT.get(after, ""), MOOD_BY_INTENT.get(after, "happy")
+    if intent == "give" and scene.said.slots["gift"] not in scene.said.text.lower():
+        return "give/unknown", "", "excited"
+    return (f"{intent}/about", "", "curious") if intent in ("plan", "meal") and told else None
+
+
+def liked(scene: Scene) -> str:
+    """Something that the header says the owner likes, or ""."""
+    return next((known[len(LIKES) :] for known in scene.knows if known.startswith(LIKES)), "")
 
 
 def usual_section(scene: Scene, chance: Chance, intent: str) -> tuple[str, str, str]:
     """The section for an intent by what was said alone."""
     assert scene.said is not None
     mood = MOOD_BY_INTENT.get(intent, "")
+    if intent == "place_go" and scene.said.slots["place"] == scene.place:
+        return "place_here", "", "happy"
     if intent == "place_go":
         return intent, f"go {scene.said.slots['place']}", "curious"
     if intent == "do_you_like":
         liked = scene.said.slots["thing"] not in words_of("like_no")
         return ("like_yes", "", "happy") if liked else ("like_no", "", "shy")
     if intent == "compliment" and "shy" in scene.traits:
-        mood = "shy"
+        return "compliment/shy", "", "shy"
     action = ACTION_BY_INTENT.get(intent, "")
     if action in ("hug", "hide") and not chance.holds(60):
         action = ""
@@ -181,6 +265,7 @@ def about_body(scene: Scene, chance: Chance, intent: str) -> str:
     if intent == "ask_hungry" and low and "[eat]" in scene.tags and chance.holds(60):
         return tagged(scene, "", words(scene, chance, "answers", "eat_now"), action="eat")
     text = words(scene, chance, "feelings", f"{intent}/{names[level(scene, meter)]}")
+    text = going_on(scene, chance, intent, text)
     if chance.holds(OPENER_PERCENT):
         text = chance.pick(phrases_of("feelings")["opener/" + chance.pick(scene.traits)]) + " " + text
     mood = "sleepy" if low and intent == "ask_sleepy" else ""
@@ -192,9 +277,11 @@ def looked_up(scene: Scene, chance: Chance, what: str) -> str:
     tag = f"[look {what}]"
     found = scene.answers[tag]
     if what == "weather":
-        return f"{tag} " + words(scene, chance, "skies", f"weather/{found}")
+        sky = f"weather/{found}/night" if scene.part == "night" else f"weather/{found}"
+        section = sky if sky in phrases_of("skies") else f"weather/{found}"
+        return f"{tag} " + going_on(scene, chance, what, words(scene, chance, "skies", section))
     section = "time/night" if scene.part == "night" else "time"
-    return f"{tag} " + words(scene, chance, "skies", section, clock=found)
+    return f"{tag} " + going_on(scene, chance, what, words(scene, chance, "skies", section, clock=found))
 
 
 # --- offers, care, sleep, own time ----------------------------------------------------------------------------------
@@ -224,8 +311,17 @@ def offer_reply(scene: Scene, chance: Chance) -> str:
     if reason:
         text = words(scene, chance, "deeds", f"decline/{kind}/{reason}")
         return tagged(scene, "sleepy" if reason == "tired" else "", text, answer_tag="decline")
-    section = "accept/favourite" if scene.item == scene.food else f"accept/{kind}"
+    section = accepted_section(scene, kind)
     return tagged(scene, chance.pick(("happy", "excited")), words(scene, chance, "deeds", section), answer_tag="accept")
+
+
+def accepted_section(scene: Scene, kind: str) -> str:
+    """The section for an offer that is taken: joy in the thing, or in what the body makes of it."""
+    if kind == "food" and level(scene, "fullness") == 0:
+        return "accept/food/hungry"
+    if kind == "catch" and scene.bands["energy"] >= CLOSE_BAND:
+        return "accept/catch/lively"
+    return "accept/favourite" if scene.item == scene.food else f"accept/{kind}"
 
 
 def game_reply(scene: Scene, chance: Chance) -> str:
@@ -237,6 +333,8 @@ def game_reply(scene: Scene, chance: Chance) -> str:
 def return_reply(scene: Scene, chance: Chance) -> str:
     """The pet speaks first when its owner comes back."""
     section = "returns/low" if scene.need == "low" else "returns"
+    if section == "returns" and scene.known_name and chance.holds(NAMED_PERCENT):
+        section = "returns/named"
     return tagged(scene, "happy", words(scene, chance, "deeds", section))
 
 

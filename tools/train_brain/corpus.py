@@ -4,10 +4,12 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from tokenling.engine import ENGINE_VERSION, PROMPT_VERSION
 from tools.train_brain.drills import drill_lines
+from tools.train_brain.habits import habit_lines
 from tools.train_brain.lives import live, record_of
 from tools.train_brain.owners import make_owner
 from tools.train_brain.phrases import Chance
@@ -40,7 +42,8 @@ def write_corpus(work: Path, *, owners: int, days: int, seed: int) -> dict[str, 
 def write_drills(work: Path, *, pets: int, seed: int) -> dict[str, object]:
     """drills.jsonl beside the corpus of the folder, and its line in corpus.json; answers the latter's content."""
     facts: dict[str, object] = json.loads((work / "corpus.json").read_bytes())
-    written = write_lines(work / "drills.jsonl", drill_lines(pets=pets, seed=seed))
+    lines = chain(drill_lines(pets=pets, seed=seed), habit_lines(pets=pets, seed=seed))
+    written = write_lines(work / "drills.jsonl", lines)
     facts["drills"] = {"pets": pets, "seed": seed, **written}
     write_facts(work, facts)
     return facts

@@ -11,6 +11,7 @@ the engine's own prompt for such a turn with little around it, answered by the s
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -29,9 +30,11 @@ from tokenling.engine import (
     parse_command,
     pending_turn,
 )
-from tokenling.engine.lists import CARE, FOODS, GIFTS, MOODS, OFFERS, PLACES, STAGES, TOYS
+from tokenling.engine.balance import BANDS
+from tokenling.engine.lists import CARE, FOODS, GIFTS, MOODS, OFFERS, PLACES, STAGES, TOYS, WEATHERS
 from tools.train_brain.lives import (
     MINUTE_MS,
+    ZONES,
     Lived,
     adopted,
     life_words,
@@ -46,17 +49,21 @@ from tools.train_brain.owners import Owner, Said
 from tools.train_brain.phrases import Chance
 from tools.train_brain.rules import ACTION_BY_TRAIT
 from tools.train_brain.scene import METERS
-from tools.train_brain.writer.book import invented_word, words_of
+from tools.train_brain.writer.book import invented_word, phrases_of, words_of
 
 TOLD = ("tell_name", "tell_name", "tell_like", "tell_like", "tell_dislike", "tell_fact", "tell_fact", "i_did", "i_did")
 """What an owner tells that a reply takes up; `place_go` and the like are heard well without drills."""
-SEEN = (
+BODILY = (
     "ask_hungry", "ask_sleepy", "ask_clean", "ask_warm", "how_are_you", "play", "feed_text", "where", "my_name",
     "recall",
 )  # fmt: skip
-"""Questions that the header answers."""
-OWN_SELF = ("your_name", "about_you", "favourite")
-"""One of these beside them: the first line answers it."""
+"""Questions that one line of the header answers."""
+SEEN = (*BODILY, "love", "friend_of", "greet", "bye", "night", "weather", "time", "meal", "recall_any")
+"""Questions that the header, or what a lookup finds, answers."""
+OWN_SELF = ("your_name", "about_you", "favourite", "compliment", "old")
+"""The first line answers these."""
+UNHEARD = frozenset((*SEEN, *OWN_SELF, "place_go", "more", "more_plain", "ask_last", "sad_more", "again", "morning"))
+"""What a line alone does not tell how to answer."""
 ANSWERED_BY: Mapping[str, tuple[str, ...]] = {
     "where": ("Awake ",),
     "my_name": ("Knows: ",),
@@ -67,12 +74,17 @@ SHORT_ORDER = (
     "ask_hungry", "ask_sleepy", "my_name", "ask_clean", "ask_warm", "recall", "how_are_you", "play", "where",
     "feed_text",
 )  # fmt: skip
+GRAVE, GRAVE_PERCENT = ("sad", "sad", "worried", "ill", "insult", "vile", "i_did", "plan", "happy_owner"), 35
+"""What must not be mistaken for each other, and how much of what is heard alone it is."""
 MEMORIES = ("likes <thing>", "dislikes <thing>", "has a <animal>", "is a <job>", "plays the <instrument>")
 SHAKES = 6
 """States that one pet is drilled in; a new pet costs more than a new state."""
-TOLD_BRANCHES = 12
-INVENTED_PERCENT, NAME_KNOWN_PERCENT, ASLEEP_PERCENT, EVENTFUL_PERCENT = 50, 60, 8, 30
-FLIPPED_FACTS = ("fullness", "energy", "hygiene", "warmth", "mood", "name", "place")
+TOLD_BRANCHES, HEARD_BRANCHES, SEEN_BRANCHES, DEEDS = 6, 8, 9, 4
+INVENTED_PERCENT, NAME_KNOWN_PERCENT, ASLEEP_PERCENT, EVENTFUL_PERCENT, CHATTED_PERCENT = 50, 60, 6, 30, 45
+FLIPPED_FACTS = ("fullness", "energy", "hygiene", "warmth", "mood", "bond", "name", "place")
+SATED_PERCENT = 55
+"""How often the pets of a pair of deeds are a full one and one that is not: a reason to decline must be seen often."""
+FLIPPED_FOR_DEEDS = ("energy", "energy", "fullness", "hygiene", "mood")
 GAME_SCORES = 13
 
 
@@ -86,21 +98,41 @@ def drill_lines(*, pets: int, seed: int) -> Iterator[str]:
 
 
 def drills_of(base: State, chance: Chance) -> Iterator[dict[str, JsonValue]]:
-    """One told tree, two seen ones that differ in a fact, and a deed or two, of one shaken state."""
+    """Lines heard alone, two seen trees that differ in a fact, and deeds done to both pets, of one shaken state."""
     calm = set_up(base, chance, needs=False)
-    for _ in range(TOLD_BRANCHES):
-        intent = chance.pick(TOLD)
-        yield from (headless(record_of(one)) for one in answered(calm, saying(calm, chance, intent), chance))
-    state = set_up(base, chance, needs=True)
-    other = flipped(state, chance)
-    asked = [saying(state, chance, intent) for intent in (*SEEN, chance.pick(OWN_SELF), chance.pick(TOLD))]
+    heard = [one for intent in lone_intents(chance) for one in answered(calm, saying(calm, chance, intent), chance)]
+    heard = [one for one in heard if not one.scene.asleep]
+    yield from (headless(record_of(one)) for one in heard)
+    plain = set_up(base, chance, needs=True)
+    state = with_chat(plain, heard, chance)
+    other = flipped(state, chance.pick(FLIPPED_FACTS), chance)
+    intents = (*some_of(SEEN, SEEN_BRANCHES, chance), "recall", chance.pick(OWN_SELF), chance.pick(TOLD))
+    asked = [saying(state, chance, intent) for intent in intents]
     for pet in (state, other):
         records = [record_of(one) for said in asked for one in answered(pet, in_life_of(pet, said), chance)]
         yield from records
         yield from shortened(records)
-    command = deed(chance)
-    for pet in (state, other):
-        yield from (record_of(one) for one in done(pet, command, chance))
+    commands = [deed(chance) for _ in range(DEEDS)]
+    for pet in contrasted(plain, chance):
+        records = [siblings(record_of(one)) for command in commands for one in done(pet, command, chance)]
+        yield from records
+        yield from (short_deed(record) for record in records if "favourite" not in str(record["reply"]))
+
+
+def lone_intents(chance: Chance) -> list[str]:
+    """What is said without a header: things told, and lines that anybody would answer alike."""
+    anybody = tuple(intent for intent in phrases_of("said") if intent not in UNHEARD)
+    told = [chance.pick(TOLD) for _ in range(TOLD_BRANCHES)]
+    heard = [chance.pick(GRAVE if chance.holds(GRAVE_PERCENT) else anybody) for _ in range(HEARD_BRANCHES)]
+    return told + heard
+
+
+def some_of(options: tuple[str, ...], count: int, chance: Chance) -> list[str]:
+    """So many different ones, in their order."""
+    left = list(options)
+    while len(left) > count:
+        left.pop(chance.below(len(left)))
+    return left
 
 
 # --- the pets -------------------------------------------------------------------------------------------------------
@@ -130,17 +162,47 @@ def set_up(state: State, chance: Chance, *, needs: bool) -> State:
         "snacks": chance.below(4),
         "asleep": asleep,
         "chat": [],
-        "memories": memories(chance, body_clock_ms(state)),
+        "memories": memories(chance, body_clock_ms(state)) if needs else [],
+        "weather": chance.pick(WEATHERS),
+        "hosting": save["hosting"] | {"timeZone": chance.pick(ZONES)},
     }
     if not chance.holds(EVENTFUL_PERCENT):
         save["events"] = []
     return load_save(json.dumps(save).encode())
 
 
-def flipped(state: State, chance: Chance) -> State:
+def contrasted(state: State, chance: Chance) -> tuple[State, State]:
+    """Two of the same pet: most often one that is full and one that is not."""
+    if not chance.holds(SATED_PERCENT):
+        return state, flipped(state, chance.pick(FLIPPED_FOR_DEEDS), chance)
+    save = json.loads(dump_save(state))
+    sated, other = (
+        load_save(json.dumps(save | {"body": save["body"] | {"fullness": fullness}}).encode())
+        for fullness in (shaken_meter(chance, lowest=4), chance.below(BANDS[-1]))
+    )
+    return sated, other
+
+
+def with_chat(state: State, heard: Sequence[Lived], chance: Chance) -> State:
+    """The same pet, often after some small talk: what a question needs then stands farther off."""
+    save = json.loads(dump_save(state))
+    said = [one for one in heard if one.scene.said and one.scene.said.intent not in (*TOLD, "insult", "vile")]
+    if not said or save["asleep"] or not chance.holds(CHATTED_PERCENT):
+        return state
+    chat: list[dict[str, JsonValue]] = []
+    for number in range(1 + chance.below(3)):
+        one = chance.pick(said)
+        at_ms = body_clock_ms(state) - (4 - number) * MINUTE_MS
+        words = " ".join(re.sub(r"\[[^\]]*\]", "", one.reply).split())
+        heard_as = one.request.lines[-1].removeprefix("Owner: ")  # the engine's own cleaning of what was typed
+        chat.append({"who": "owner", "text": heard_as, "turn": "", "atMs": at_ms})
+        chat.append({"who": "pet", "text": words, "turn": "", "atMs": at_ms})
+    return load_save(json.dumps(save | {"chat": chat}).encode())
+
+
+def flipped(state: State, fact: str, chance: Chance) -> State:
     """The same pet with one fact of its header changed."""
     save = json.loads(dump_save(state))
-    fact = chance.pick(FLIPPED_FACTS)
     if fact == "name":
         save["memories"] = [] if save["memories"] and chance.holds(50) else memories(chance, body_clock_ms(state))
     elif fact == "place":
@@ -153,7 +215,7 @@ def flipped(state: State, chance: Chance) -> State:
 def memories(chance: Chance, at_ms: int) -> list[JsonValue]:
     """What the pet was told before: often a name, and a few facts."""
     texts = [f"owner's name is {new_name(chance, 'owner')}"] if chance.holds(NAME_KNOWN_PERCENT) else []
-    for _ in range(chance.below(3)):
+    for _ in range(chance.below(5)):
         kind = chance.pick(MEMORIES)
         slot = kind[kind.index("<") + 1 : -1]
         word = (
@@ -192,11 +254,11 @@ def in_life_of(state: State, said: Said) -> Said:
 
 
 def deed(chance: Chance) -> Command:
-    """A care, an offer of a thing with a name, or a game of catch."""
-    if chance.holds(30):
+    """A care, an offer of a thing with a name (of food most often, for which a full pet has no room), or a game."""
+    if chance.holds(20):
         action = chance.pick(CARE)
         return Care(action, chance.pick(FOODS) if action == "feed" else "")
-    kind = chance.pick(OFFERS)
+    kind = "food" if chance.holds(25) else chance.pick(OFFERS)
     return Offer(kind, chance.pick({"food": FOODS, "toy": TOYS, "gift": GIFTS, "catch": ("",)}[kind]))
 
 
@@ -219,6 +281,19 @@ def done(state: State, command: Command, chance: Chance, said: Said | None = Non
     if game is not None and now_ms < whole(game["expiresMs"]):
         score = chance.below(GAME_SCORES)
         yield from done(state, parse_command({"kind": "game", "gameId": game["id"], "score": score}), chance)
+
+
+def siblings(record: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """The record of a deed as one of several to the same pet: they share who it is and how it feels."""
+    lines = str(record["prompt"]).split("\n")
+    return record | {"shared": next(at for at, line in enumerate(lines) if line.startswith("Body: ")) + 1}
+
+
+def short_deed(record: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """A deed's record with the body alone of its header."""
+    *header, cue, prefix = str(record["prompt"]).split("\n")
+    body = [line for line in header if line.startswith("Body: ")]
+    return record | {"prompt": "\n".join((*body, cue, prefix)), "shared": 0}
 
 
 def shortened(records: Sequence[dict[str, JsonValue]]) -> Iterator[dict[str, JsonValue]]:

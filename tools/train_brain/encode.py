@@ -19,7 +19,14 @@ def read_examples(path: Path) -> Iterator[Example]:
     with path.open() as lines:
         for line in lines:
             fields = json.loads(line)
-            yield Example(fields["prompt"], fields["reply"], fields["mode"], fields["answers"], fields["fresh"])
+            yield Example(
+                fields["prompt"],
+                fields["reply"],
+                fields["mode"],
+                fields["answers"],
+                fields["fresh"],
+                fields.get("shared", 0),
+            )
 
 
 def tokenizer_texts(path: Path) -> Iterator[str]:

@@ -36,7 +36,7 @@ from tokenling.engine import (
 from tokenling.engine.lists import CARE, FOODS, MOODS, OFFERS, PLACES, STAGES
 from tokenling.engine.request import StopReason
 from tools.train_brain.compose import compose
-from tools.train_brain.owners import Owner, Said
+from tools.train_brain.owners import Owner, Said, going_on
 from tools.train_brain.phrases import Chance
 from tools.train_brain.scene import METERS, Scene, scene_of
 from tools.train_brain.writer.book import invented_word, words_of
@@ -47,11 +47,15 @@ FIRST_MS = 1_767_225_600_000
 ZONES = ("Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Sydney", "Africa/Lagos", "America/Sao_Paulo")
 BAND_ENDS = (40_000, 150_000, 350_000, 650_000, 880_000, 1_000_000)
 """The engine's five bands, so that a shaken body stands in each equally often."""
-SHAKEN_PERCENT, FORGOTTEN_PERCENT, IDLE_KEPT_PERCENT, AWAITED_PERCENT = 75, 45, 22, 93
+SHAKEN_PERCENT, FORGOTTEN_PERCENT, IDLE_KEPT_PERCENT, AWAITED_PERCENT = 75, 45, 40, 93
 UNSPOKEN, UNSPOKEN_ASLEEP = 7, 1
 """Other lines that are tried at each thing said; a sleeper's answers differ less."""
 WORN_OUT_PERCENT = 40
 """How often a shaken energy may lie in the lowest band: such a pet falls asleep before it has said much."""
+SAID_BY_KIND = {"silent": 12.0}
+"""How much an owner talks, beside 20 parts of care and 24 of offers; 56 where none is named."""
+HERE_PERCENT = 40
+"""How often the place where the pet is may be among those that it is sent to."""
 TURNS_AT_ONCE_MAX = 4
 """A command owes at most a few turns; more would be the engine's fault."""
 
@@ -78,8 +82,9 @@ def live(owner: Owner, chance: Chance, days: int) -> Iterator[Lived]:
         yield from (one for one in lived if one.scene.cue != "idle" or chance.holds(IDLE_KEPT_PERCENT))
         state = shaken(state, chance)
         since_ms = body_clock_ms(state)
+        before: Said | None = None
         for _ in range(2 + chance.below(5)):
-            state, lived = act(state, owner, chance)
+            state, before, lived = act(state, owner, chance, before)
             yield from (replace(one, fresh=fresh_lines(one.request, state, since_ms)) for one in lived)
 
 
@@ -101,7 +106,7 @@ def adopted(chance: Chance) -> State:
         pet_seed=f"{chance.below(1 << 48):012x}",
         name=name,
         time_zone=chance.pick(ZONES),
-        brain_id="sprout-0",
+        brain_id="simulated",
         weather_seed=f"{chance.below(1 << 48):012x}",
         now_ms=FIRST_MS + chance.below(365 * 24 * 60) * MINUTE_MS,
     )
@@ -173,13 +178,13 @@ def take_turn(state: State, turn: Turn, said: Said | None, chance: Chance) -> tu
     return apply_reply(state, turn, Reply(reply, stop, used)).state, Lived(request, reply, scene)
 
 
-def act(state: State, owner: Owner, chance: Chance) -> tuple[State, list[Lived]]:
-    """One act of the owner's and what the pet answers to it."""
+def act(state: State, owner: Owner, chance: Chance, before: Said | None) -> tuple[State, Said | None, list[Lived]]:
+    """One act of the owner's, what the talk is about then, and what the pet answers."""
     now_ms = body_clock_ms(state) + (1 + chance.below(3)) * MINUTE_MS
     state, lived = made_ready(state, chance, now_ms)
-    command, said = chosen_command(state, owner, chance, now_ms)
+    command, said = chosen_command(state, owner, chance, now_ms, before)
     if said is not None:
-        lived += unspoken(state, owner, chance, now_ms)
+        lived += unspoken(state, owner, chance, now_ms, before)
     state = apply_command(state, command, now_ms).state
     for _ in range(TURNS_AT_ONCE_MAX):
         state = advance(state, now_ms).state  # a diary page that came first held the owner's own minute up
@@ -188,14 +193,14 @@ def act(state: State, owner: Owner, chance: Chance) -> tuple[State, list[Lived]]
             break
         state, one = take_turn(state, turn, said if turn.kind == "reactive" else None, chance)
         lived.append(one)
-    return state, lived
+    return state, going_on(said, before), lived
 
 
-def unspoken(state: State, owner: Owner, chance: Chance, now_ms: int) -> list[Lived]:
+def unspoken(state: State, owner: Owner, chance: Chance, now_ms: int, before: Said | None) -> list[Lived]:
     """What else the owner might have said now, and the pet's answers: they share one trunk (pieces.py)."""
     found: list[Lived] = []
     for _ in range(UNSPOKEN_ASLEEP if state.asleep else UNSPOKEN):
-        said = owner.says(chance, life_words(state, chance), asked=was_asked(state))
+        said = owner.says(chance, life_words(state, chance), asked=was_asked(state), before=before)
         other = apply_command(state, parse_command({"kind": "say", "text": said.text}), now_ms).state
         turn = pending_turn(other)
         if turn is not None and turn.kind == "reactive":
@@ -215,18 +220,20 @@ def made_ready(state: State, chance: Chance, now_ms: int) -> tuple[State, list[L
     return state, lived
 
 
-def chosen_command(state: State, owner: Owner, chance: Chance, now_ms: int) -> tuple[Command, Said | None]:
+def chosen_command(
+    state: State, owner: Owner, chance: Chance, now_ms: int, before: Said | None
+) -> tuple[Command, Said | None]:
     """What the owner does now; while a game runs, it is finished."""
     game = game_of(state)
     if game is not None and now_ms < whole(game["expiresMs"]):
         return parse_command({"kind": "game", "gameId": game["id"], "score": chance.below(13)}), None
-    what = chance.weighted({"say": 56.0, "care": 20.0, "offer": 24.0})
+    what = chance.weighted({"say": SAID_BY_KIND.get(owner.kind, 56.0), "care": 20.0, "offer": 24.0})
     if what == "care":
         action = chance.pick(CARE)
         return Care(action, chance.pick(FOODS) if action == "feed" else ""), None
     if what == "offer":
         return Offer(chance.pick(OFFERS)), None
-    said = owner.says(chance, life_words(state, chance), asked=was_asked(state))
+    said = owner.says(chance, life_words(state, chance), asked=was_asked(state), before=before)
     return parse_command({"kind": "say", "text": said.text}), said
 
 
@@ -243,7 +250,7 @@ def was_asked(state: State) -> bool:
 
 def life_words(state: State, chance: Chance) -> dict[str, str]:
     """Slots that the pet's life fills: its name, another place, something told or never told."""
-    others = [place for place in PLACES if place != state.place]
+    others = [place for place in PLACES if place != state.place or chance.holds(HERE_PERCENT)]
     told = [word for memory in state.memories for word in memory.text.split()[2:]]
     untold = chance.pick(words_of("noun"))
     topic = chance.pick(told) if told and chance.holds(70) else untold

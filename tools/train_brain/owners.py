@@ -1,19 +1,30 @@
 """Who lives with the pet: kinds of owners, what they say, and how they type it."""
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
 from tools.train_brain.phrases import Chance, expand, held_out
 from tools.train_brain.writer.book import invented_word, phrases_of, words_of
 
-SLOTS = ("thing", "noun", "dish", "animal", "job", "month", "home", "instrument", "spot", "snack")
+SLOTS = (
+    "thing", "noun", "dish", "animal", "job", "month", "home", "instrument", "spot", "snack", "adj", "number", "gift",
+)  # fmt: skip
 INVENTED_PERCENT = 12
+CONVERSATIONS = Path(__file__).parents[1] / "grade_brain" / "conversations.json"
+TOPIC = re.compile(r"\{([^{}]*)\}")
+"""What a phrase is about, as the book marks it."""
 
 KINDS: Mapping[str, Mapping[str, float]] = {
     "chatty": {},
     "caring": {"how_are_you": 3, "ask_hungry": 3, "ask_sleepy": 2, "ask_clean": 2, "ask_warm": 2, "love": 2},
     "playful": {"play": 4, "joke": 3, "dance": 3, "sing": 2, "laugh": 2, "scared": 2},
     "sad": {"sad": 5, "worried": 3, "tired_owner": 2, "ill": 2, "thanks": 2},
+    "silent": {"greet": 2, "cool": 3, "yes": 2, "no": 2, "gibberish": 2},
+    "foreign": {"foreign": 14, "greet": 2, "thanks": 2, "night": 2, "time": 1.5, "weather": 1.5},
     "rude": {"insult": 6, "vile": 4, "sorry": 2, "gibberish": 2},
     "curious": {
         "weather": 3,
@@ -65,6 +76,17 @@ USUAL: Mapping[str, float] = {
     "cool": 1.5,
     "feed_text": 1.4,
     "can_do": 1.2,
+    "bye": 1.6,
+    "night": 1.3,
+    "give": 0.8,
+    "other_pet": 0.6,
+    "foreign": 0.5,
+    "cannot_know": 1.3,
+    "more": 0,
+    "more_plain": 0,
+    "ask_last": 0.15,
+    "sad_more": 0,
+    "again": 0,
 }
 """How often an intent comes up beside 1."""
 FOLLOWS: Mapping[str, float] = {
@@ -78,6 +100,26 @@ FOLLOWS: Mapping[str, float] = {
     "thanks": 1,
 }
 """What an owner tends to say when the pet has just asked something."""
+TOPICAL, SORROWS, ENCORES = ("i_did", "plan"), ("sad", "worried", "ill"), ("joke", "story", "sing", "dance")
+"""What a chat stays with for some lines: news, sorrow, a performance."""
+AFTER_NEWS = {"more": 6.0, "more_plain": 3.0, "ask_last": 3.0, "yes": 1.0, "why": 1.0, "cool": 1.0}
+AFTER_SORROW = {"sad_more": 7.0, "yes": 1.0, "no": 1.0, "thanks": 1.5, "pet_you": 1.0, "sad": 1.0}
+AFTER_A_PERFORMANCE = {"again": 4.0, "laugh": 3.0, "thanks": 1.0, "compliment": 1.0, "insult": 0.3}
+AFTER_A_FACT = {"ask_last": 3.0, "do_you_like": 2.0, "why": 1.0, "cool": 1.0}
+GOES_ON: Mapping[str, Mapping[str, float]] = {
+    **dict.fromkeys(TOPICAL, AFTER_NEWS),
+    **dict.fromkeys(SORROWS, AFTER_SORROW),
+    **dict.fromkeys(ENCORES, AFTER_A_PERFORMANCE),
+    **dict.fromkeys(("tell_like", "tell_dislike", "tell_fact"), AFTER_A_FACT),
+}
+"""By what was said before, what an owner goes on with."""
+GOES_ON_PERCENT = 42
+STAYING = frozenset(("more", "more_plain", "ask_last", "sad_more", "again", "yes", "no", "why", "cool", "laugh"))
+"""Lines that leave the talk where it was."""
+OPENINGS = ("so ", "well, ", "hey, ", "um, ", "oh, ", "hm, ", "<name>, ", "hey <name>, ", "listen, ", "ok, ", "and ")
+CLOSINGS = (" :)", " lol", " haha", "!!", "...", " :D", " please", " <3", ", <name>", " you know", " tbh", " then")
+OPENED_PERCENT, CLOSED_PERCENT = 9, 9
+"""How often a line gets one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +140,14 @@ class Owner:
     untried: bool
     careless: bool
 
-    def says(self, chance: Chance, slots: Mapping[str, str], *, asked: bool) -> Said:
-        """A line of this owner's; `slots` are the words that the pet's life gives."""
-        intent = chance.weighted(dict(FOLLOWS)) if asked and chance.holds(35) else chance.weighted(self.weights())
+    def says(self, chance: Chance, slots: Mapping[str, str], *, asked: bool, before: "Said | None" = None) -> Said:
+        """A line of this owner's; `slots` are the words that the pet's life gives, `before` what the talk is about."""
+        if before is not None:
+            slots = {**slots, "last": topic_in(before), "after": before.intent}
+        if before is not None and before.intent in GOES_ON and chance.holds(GOES_ON_PERCENT):
+            intent = chance.weighted(dict(GOES_ON[before.intent]))
+        else:
+            intent = chance.weighted(dict(FOLLOWS)) if asked and chance.holds(35) else chance.weighted(self.weights())
         return self.means(intent, chance, slots)
 
     def means(self, intent: str, chance: Chance, slots: Mapping[str, str]) -> Said:
@@ -108,8 +155,16 @@ class Owner:
         phrase = self.phrase(intent, chance)
         words = {**drawn_words(chance), **slots}
         words["owner"] = self.name if intent == "tell_name" or chance.holds(30) else words["owner"]
-        text = self.typed(expand(phrase, chance, words), chance)
-        return Said(text, intent, words | ({"noun": told_thing(phrase, words)} if intent == "i_did" else {}))
+        text = expand(phrase, chance, words)
+        found = TOPIC.search(text)
+        if found is not None:
+            words["told"] = words["noun"] = yours(found.group(1))
+        elif intent == "i_did":
+            words["noun"] = told_thing(phrase, words)
+        text = self.typed(dressed(text.replace("{", "").replace("}", ""), chance, words), chance)
+        if text in reserved_lines():
+            text += "."
+        return Said(text, intent, words)
 
     def weights(self) -> dict[str, float]:
         """How often this owner means what."""
@@ -139,6 +194,13 @@ def make_owner(number: int, seed: int, *, untried: bool) -> Owner:
     return Owner(chance.pick(tuple(KINDS)), name, untried, chance.holds(30))
 
 
+@lru_cache(maxsize=1)
+def reserved_lines() -> frozenset[str]:
+    """The owners' lines of the card's conversations: no training owner says one of them as it stands there."""
+    talks: list[list[str]] = json.loads(CONVERSATIONS.read_text(encoding="utf-8"))
+    return frozenset(line for talk in talks for line in talk)
+
+
 def drawn_words(chance: Chance) -> dict[str, str]:
     """A word for every open slot; now and then one that no list holds."""
     words = {slot: chance.pick(words_of(slot)) for slot in SLOTS}
@@ -146,7 +208,36 @@ def drawn_words(chance: Chance) -> dict[str, str]:
         if chance.holds(INVENTED_PERCENT):
             words[slot] = invented_word(chance)
     words["owner"] = chance.pick(words_of("owner"))
-    return words | {"smile": ":)", "frown": ":("}
+    return words | {"smile": ":)", "frown": ":(", "last": "", "after": "", "told": ""}
+
+
+def dressed(text: str, chance: Chance, words: Mapping[str, str]) -> str:
+    """The line as people put it: now and then something before it, something behind it."""
+    if chance.holds(OPENED_PERCENT):
+        text = expand(chance.pick(OPENINGS), chance, words) + text
+    if chance.holds(CLOSED_PERCENT):
+        text += expand(chance.pick(CLOSINGS).replace("<3", "♥"), chance, words).replace("♥", "<3")
+    return text
+
+
+def yours(topic: str) -> str:
+    """What is the owner's own, as the pet says it."""
+    return "your " + topic[3:] if topic.startswith("my ") else topic
+
+
+def topic_in(said: Said) -> str:
+    """What a line was about, as a later one takes it up: `the fox`; "" where it is about nothing that has a name."""
+    if said.intent in ("tell_like", "tell_dislike"):
+        return said.slots["thing"]
+    topic = said.slots.get("told", "") or (said.slots["noun"] if said.intent == "i_did" else "")
+    for article in ("a ", "an "):
+        topic = "the " + topic[len(article) :] if topic.startswith(article) else topic
+    return topic
+
+
+def going_on(said: Said | None, before: Said | None) -> Said | None:
+    """What the talk is about after a line: itself, unless it only goes on with what was before."""
+    return before if said is None or (before is not None and said.intent in STAYING) else said
 
 
 def told_thing(phrase: str, words: Mapping[str, str]) -> str:

@@ -26,6 +26,8 @@ class Example:
     mode: Mode
     answers: Mapping[str, str]
     fresh: int = 0
+    shared: int = 0
+    """Lines that neighbours have in common, where it is not all but the last one."""
 
 
 def reply_pieces(example: Example) -> Iterator[tuple[str, bool]]:
@@ -67,7 +69,9 @@ class Tree:
 
 
 def trunk_of(example: Example) -> str:
-    """The part of a prompt that its siblings share: up to the newline before its last line."""
+    """The part of a prompt that its siblings share: `shared` lines, or up to the newline before its last line."""
+    if example.shared:
+        return "".join(line + "\n" for line in example.prompt.split("\n")[: example.shared])
     body, newline, _ = example.prompt.rpartition("\n")
     return body[: body.rfind("\n") + 1] if newline else ""
 

@@ -31,6 +31,7 @@ def write_source(work: Path, source: Path, *, brain_id: str, succeeds: tuple[str
         "training": {
             "corpus": corpus,
             "stages": state["stages"],
+            **({"grownFrom": grown} if (grown := state.get("grown_from")) else {}),
             "steps": state["at"][0],
             "versions": {"python": platform.python_version(), "torch": torch.__version__},
             "weightsSha256": digest,

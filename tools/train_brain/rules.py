@@ -53,6 +53,12 @@ MOOD_BY_INTENT: Mapping[str, str] = {
     "cool": "happy",
     "count": "proud",
     "live_where": "calm",
+    "sad_more": "wistful",
+    "more": "curious",
+    "foreign": "curious",
+    "give": "excited",
+    "other_pet": "curious",
+    "bye": "calm",
 }
 MOOD_BY_NEED: Mapping[str, str] = {"tired": "sleepy", "low": "wistful"}
 MOOD_BY_STATE: Mapping[tuple[str, str], str] = {
@@ -60,6 +66,9 @@ MOOD_BY_STATE: Mapping[tuple[str, str], str] = {
     ("night", "tired"): "sleepy",
     ("play", "hungry"): "wistful",
     ("love", "new"): "shy",
+    ("love", "close"): "happy",
+    ("friend_of", "new"): "shy",
+    ("friend_of", "close"): "happy",
     ("greet", "new"): "shy",
     ("pet_you", "new"): "shy",
     ("feed_text", "hungry"): "excited",
@@ -80,6 +89,7 @@ ACTION_BY_INTENT: Mapping[str, str] = {
     "scared": "hide",
     "ill": "hug",
     "pet_you": "hug",
+    "sad_more": "hug",
 }
 ACTION_BY_TRAIT: Mapping[str, tuple[str, ...]] = {
     "shy": ("hide", "watch"),

@@ -15,6 +15,7 @@ from tools.train_brain.owners import Said
 METERS = ("fullness", "energy", "mood", "hygiene", "warmth", "bond")
 NEEDS = (("hungry", "fullness"), ("tired", "energy"), ("cold", "warmth"), ("dirty", "hygiene"), ("low", "mood"))
 """What a low meter is called, the most pressing first."""
+NAME_MEMORY = "owner's name is "
 LOW_BAND = 1
 """Bands 0 and 1 of five are a need."""
 
@@ -37,11 +38,22 @@ class Scene:
     item: str
     score: int
     knows: tuple[str, ...]
+    lines: tuple[str, ...]
     tags: frozenset[str]
     answers: Mapping[str, str]
     today: tuple[str, ...] = ()
     said: Said | None = None
     slots: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def known_name(self) -> str:
+        """The owner's name as the header tells it, or ""."""
+        return next((known.removeprefix(NAME_MEMORY) for known in self.knows if known.startswith(NAME_MEMORY)), "")
+
+    def heard(self, topic: str) -> bool:
+        """Whether the lines before the last one speak of it."""
+        word = topic.rsplit(maxsplit=1)[-1].lower() if topic else ""
+        return bool(word) and any(word in line.lower() for line in self.lines[:-1])
 
     @property
     def need(self) -> str:
@@ -69,6 +81,7 @@ def scene_of(state: State, turn: Turn, request: GenerationRequest, said: Said | 
         item=item_of(state, asked.item if asked is not None else ""),
         score=asked.n if asked is not None else 0,
         knows=known_in(request.header),
+        lines=request.lines,
         tags=frozenset(request.tags),
         answers=request.answers,
         today=today_in(request) if turn.kind == "diary" else (),

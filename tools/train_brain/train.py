@@ -64,6 +64,8 @@ class Run:
         self.cos, self.sin = rotary_table(shape, shape.max_position_embeddings)
         self.fake_quant = FakeQuant()
         self.stages = staged([], 0, recipe)
+        self.grown_from: dict[str, object] = {}
+        """The brain that this one began as a larger copy of, if it did."""
         self.step = 0
         """Updates made."""
         self.at_lives, self.at_drills = Place(), Place()
@@ -79,6 +81,7 @@ class Run:
             "at": [self.step, *astuple(self.at_lives), *astuple(self.at_drills)],
             "shape": asdict(self.shape),
             "stages": self.stages,
+            "grown_from": self.grown_from,
             "weights": self.weights,
             "muon": self.muon.buffers,
             "adam": self.adam.state_dict(),
@@ -86,6 +89,14 @@ class Run:
         fresh = self.checkpoint.with_suffix(".new")
         torch.save(state, fresh)
         fresh.replace(self.checkpoint)
+
+    def begin_from(self, weights: Weights, origin: dict[str, object]) -> None:
+        """The run's first checkpoint holds these weights, and from where they came."""
+        with torch.no_grad():
+            for name, weight in self.weights.items():
+                weight.copy_(weights[name])
+        self.grown_from, self.stages = origin, []
+        self.save()
 
     def resume(self) -> None:
         """Goes on where the checkpoint stands; the shape must be the same, the recipe may have grown."""
@@ -98,6 +109,7 @@ class Run:
             for buffer, kept in zip(self.muon.buffers, state["muon"], strict=True):
                 buffer.copy_(kept)
         self.adam.load_state_dict(state["adam"])
+        self.grown_from = state.get("grown_from", {})
         self.step, *places = state["at"]
         self.at_lives, self.at_drills = Place(*places[:2]), Place(*places[2:])  # an older one knows no drills
         self.stages = staged(state["stages"], self.step, self.recipe)

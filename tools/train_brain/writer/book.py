@@ -7,15 +7,33 @@ from pathlib import Path
 from tools.train_brain.phrases import Chance, expand
 
 HERE = Path(__file__).parent
-FILES = ("said", "answers", "feelings", "deeds", "skies", "words")
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "said": ("said", "said_more", "said_more2", "said_more3"),
+    "answers": ("answers", "answers_more"),
+    "after": ("answers_after",),
+    "feelings": ("feelings", "feelings_more"),
+    "deeds": ("deeds",),
+    "skies": ("skies",),
+    "words": ("words",),
+}
+"""By book, its files; a later file adds phrases to the sections of an earlier one."""
 
 
-@lru_cache(maxsize=len(FILES))
-def phrases_of(file: str) -> Mapping[str, tuple[str, ...]]:
+@lru_cache(maxsize=len(PARTS))
+def phrases_of(book: str) -> Mapping[str, tuple[str, ...]]:
+    """The sections of one book."""
+    sections: dict[str, tuple[str, ...]] = {}
+    for file in PARTS[book]:
+        for name, lines in sections_in(file).items():
+            sections[name] = sections.get(name, ()) + lines
+    return sections
+
+
+def sections_in(file: str) -> Mapping[str, tuple[str, ...]]:
     """The sections of one phrase file. `ValueError` names the line that no section holds, or a section met twice."""
     sections: dict[str, list[str]] = {}
     here: list[str] | None = None
-    for number, line in enumerate((HERE / f"{file}.txt").read_text().splitlines(), start=1):
+    for number, line in enumerate((HERE / f"{file}.txt").read_text(encoding="utf-8").splitlines(), start=1):
         if not line or line.startswith("#"):
             continue
         if line.startswith("[") and line.endswith("]"):
@@ -41,9 +59,16 @@ def words_of(kind: str) -> tuple[str, ...]:
 
 
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
+ONSETS = (*CONSONANTS, "h", "j", "w", "br", "ch", "cl", "dr", "fl", "gr", "pl", "sh", "sl", "st", "th", "tr", "")
+NUCLEI = (*VOWELS, *VOWELS, "ai", "ea", "ee", "oo", "ou", "ie")
+CODAS = ("", "", "n", "r", "l", "s", "t", "m", "ck", "nd", "st", "rk", "tt", "x", "p")
+SMOOTH_PERCENT, SHORT_LETTERS = 35, 3
 
 
 def invented_word(chance: Chance) -> str:
-    """A word that no list holds: what the owner names must be heard, not guessed."""
-    count = 2 + chance.below(2)
-    return "".join(chance.pick(CONSONANTS) + chance.pick(VOWELS) for _ in range(count))
+    """A word that no list holds: what the owner names must be heard, not guessed. Some are smooth, some are knotty."""
+    count = 1 + chance.below(3)
+    if chance.holds(SMOOTH_PERCENT):
+        return "".join(chance.pick(CONSONANTS) + chance.pick(VOWELS) for _ in range(1 + count))
+    word = "".join(chance.pick(ONSETS) + chance.pick(NUCLEI) + chance.pick(CODAS) for _ in range(count))
+    return word if len(word) > SHORT_LETTERS else word + chance.pick(CONSONANTS) + chance.pick(VOWELS)

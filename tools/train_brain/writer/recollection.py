@@ -7,7 +7,7 @@ from typing import Protocol
 from tokenling.engine.request import FREE_TAG_CODE_POINTS_MAX
 from tools.train_brain.owners import Said
 from tools.train_brain.phrases import Chance
-from tools.train_brain.scene import Scene
+from tools.train_brain.scene import NAME_MEMORY, Scene
 
 FACTS: tuple[tuple[str, str], ...] = (
     (r"birthday is in (\w+)|born in (\w+)", "owner's birthday is in {}"),
@@ -30,7 +30,6 @@ TURNED: tuple[tuple[str, str], ...] = (
     ("owner knows ", "you know "),
 )
 """A memory as it is said to its owner."""
-NAME_MEMORY = "owner's name is "
 
 
 class Wording(Protocol):
@@ -78,8 +77,7 @@ def recalled_words(scene: Scene, chance: Chance, words: Wording) -> str:
     assert scene.said is not None
     intent = scene.said.intent
     if intent == "my_name":
-        name = next((known.removeprefix(NAME_MEMORY) for known in scene.knows if known.startswith(NAME_MEMORY)), "")
-        if name:
+        if name := scene.known_name:
             return "[proud] " + words(scene, chance, "answers", "my_name_known", owner=name)
         return " " + words(scene, chance, "answers", "my_name_unknown")
     topic = scene.said.slots.get("topic", "")
