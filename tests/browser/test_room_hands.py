@@ -50,6 +50,16 @@ def test_a_day_together_by_keyboard_alone(guest):
     assert expected == sent(page)
 
 
+def test_a_pet_hears_that_its_owner_is_back_after_hours_and_a_sleeper_does_not(guest):
+    """An owner's act that changes nothing: the engine owes the pet's words then (docs/engine.md)."""
+    back = show(guest(), "back")
+    back.wait_for_timeout(300)
+    assert [{"kind": "settings", "chatter": 2}] == sent(back)
+    asleep = show(guest(), "back_asleep")
+    asleep.wait_for_timeout(300)
+    assert [] == sent(asleep)
+
+
 def test_arrows_walk_the_tabs(guest):
     page = show(guest(), "day")
     page.get_by_role("tab", name="Talk").focus()

@@ -63,6 +63,7 @@ export function makeSave(over: JsonObject = {}): JsonObject {
     hosting: { mode: "local", brainId: "sprout-0", timeZone: "Europe/Berlin" },
     chatter: 2,
     bornMs: NOW_MS - 9 * 24 * HOUR_MS,
+    ownerMs: NOW_MS - 7 * 60_000,
     bestScore: 4,
     games: 3,
     chat,

@@ -9,6 +9,8 @@ const lost = { code: "unreachable", lost: true, retryAtMs: NOW_MS + 4000, fields
 
 export const SCENARIOS: Record<string, Scenario> = {
   day: {},
+  back: { save: { ownerMs: NOW_MS - 8 * 60 * 60_000 } },
+  back_asleep: { save: { ownerMs: NOW_MS - 8 * 60 * 60_000, asleep: true } },
   meet: { household: { pets: [] } },
   egg: {
     save: {
