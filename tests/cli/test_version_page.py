@@ -5,6 +5,7 @@ import pytest
 
 from tokenling import __version__, engine
 from tokenling.cli.brain_files import SHIPPED_BRAIN
+from tokenling.gguf import GENERATION_RECEIPT_VERSION
 from tokenling.host.routes import PROTOCOL_VERSION
 from tokenling.runtime import RECEIPT_VERSION
 from tokenling.store.schema import MIGRATIONS
@@ -18,6 +19,7 @@ VERSIONS = {
     "engine": engine.ENGINE_VERSION,
     "prompt": engine.PROMPT_VERSION,
     "turn receipt": RECEIPT_VERSION,
+    "generation receipt": GENERATION_RECEIPT_VERSION,
     "store schema": len(MIGRATIONS),
     "brain": SHIPPED_BRAIN,
 }

@@ -151,12 +151,12 @@ def bounded() -> Iterator[None]:
     used = next(int(line.split()[1]) * 1024 for line in Path("/proc/self/status").read_text().splitlines()
                 if line.startswith("VmData"))  # fmt: skip
     resource.setrlimit(resource.RLIMIT_DATA, (used + BYTES_MAX, hard))
-    started = time.perf_counter()
+    started = time.process_time()  # the processor's: a busy machine is no failure
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
-    assert time.perf_counter() - started < SECONDS_MAX
+    assert time.process_time() - started < SECONDS_MAX
 
 
 def test_the_bound_on_memory_can_be_hit() -> None:

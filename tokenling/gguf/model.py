@@ -16,7 +16,7 @@ from tokenling.gguf.reader import GgufFile
 from tokenling.runtime import PROMPT_VERSION_UNKNOWN, Brain, BrainRefused, Numerics
 from tokenling.runtime.config import ModelConfig
 from tokenling.runtime.graph import GraphLayout, check_graph
-from tokenling.runtime.ort import THREADS_MAX, check_installation, open_session, signature
+from tokenling.runtime.ort import THREADS_MAX, check_installation, open_session, return_freed_memory, signature
 from tokenling.runtime.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ def _session(folder: Path, numerics: Numerics, threads: int) -> "onnxruntime.Inf
     graph = (folder / cache.MODEL_FILE).read_bytes()  # a skeleton: the weights lie beside it
     session = open_session(graph, numerics, threads, "built graph", str(folder))
     give_back(folder / WEIGHTS_FILE)
+    return_freed_memory()
     return session
 
 

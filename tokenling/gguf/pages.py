@@ -1,6 +1,6 @@
-"""Memory that a load leaves behind, given back to the system: pages of files, and what the allocator keeps for later.
+"""Pages of a mapped file that a load leaves behind, given back to the system.
 
-Both are Linux and glibc alone; elsewhere nothing happens, and nothing depends on it.
+Linux alone; elsewhere nothing happens, and nothing depends on it.
 """
 
 import contextlib
@@ -20,7 +20,6 @@ def give_back(file: Path) -> None:
         library = ctypes.CDLL(None, use_errno=True)
         for start, end in _maps_of(file):
             library.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), MADV_PAGEOUT)
-        library.malloc_trim(0)
 
 
 def _maps_of(file: Path) -> list[tuple[int, int]]:
