@@ -220,13 +220,25 @@ async function fetched(url: string, { method = "GET", key, etag, body, signal, l
   if (body !== undefined) options.body = JSON.stringify(body);
   try {
     const response = await fetch(url, options);
-    const text = await response.text();
-    if (text.length > ANSWER_CHARS_MAX) throw new HostSilent("unexpected_answer");
-    return { response, text };
+    return { response, text: await textOf(response) };
   } catch (error) {
     if (error instanceof HomeProblem) throw error;
     throw new HostSilent(signal?.aborted ? "aborted" : "unreachable");
   }
+}
+
+/** The body. What is longer than any answer is not read to its end: it need not have one. */
+async function textOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  const reader = body?.getReader();
+  let text = "";
+  for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+    text += decoder.decode(part.value, { stream: true });
+    if (text.length <= ANSWER_CHARS_MAX) continue;
+    await reader?.cancel();
+    throw new HostSilent("unexpected_answer");
+  }
+  return text + decoder.decode();
 }
 
 function heard(answer: Arrived): Arrived {

@@ -63,6 +63,15 @@ describe("silence, after which the same operation id is repeated", () => {
     expect((error as HostSilent).lost).toBe(true);
   });
 
+  test("is an answer without an end, which is not waited for", async () => {
+    const part = new TextEncoder().encode(" ".repeat(1024 * 1024));
+    let parts = 0;
+    const endless = new ReadableStream({ pull: (stream) => void ((parts += 1), stream.enqueue(part)) });
+    vi.stubGlobal("fetch", () => Promise.resolve(new Response(endless, { headers: JSON_TYPE })));
+    await expect(wire.moved(connection(), "device", park)).rejects.toBeInstanceOf(HostSilent);
+    expect(parts).toBeLessThanOrEqual(20);
+  });
+
   test("keeps the pause that a host asks for, within a minute", async () => {
     for (const [header, ms] of [
       ["7", 7000],
