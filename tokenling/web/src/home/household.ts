@@ -91,7 +91,7 @@ class House implements Household {
       onRole: () => this.#tellAll(),
       onChanged: () => this.#orOutdated(this.#reload()),
     });
-    records.onClosed = () => this.#end("newer_app");
+    records.onClosed = (why) => this.#end(why);
   }
 
   async start(): Promise<void> {
@@ -253,8 +253,17 @@ class House implements Household {
 
   // --- pets come ---------------------------------------------------------------------------------------------------
 
+  /** The engine, or that this site's rules cannot be had just now: told as such, and tried again when next needed. */
+  async #rules(): ReturnType<HouseholdParts["engine"]> {
+    try {
+      return await this.#engine.get();
+    } catch {
+      throw new HomeProblem("no_engine");
+    }
+  }
+
   async adopt({ name, petSeed, timeZone }: { name: string; petSeed: string; timeZone?: string }): Promise<string> {
-    const engine = await this.#engine.get();
+    const engine = await this.#rules();
     const zone = timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC";
     const brainId = this.#site.brain?.id;
     if (brainId === undefined) throw new HomeProblem("no_brain_here");
@@ -263,7 +272,7 @@ class House implements Household {
   }
 
   async importSave(text: string): Promise<string> {
-    return this.#moveIn(await files.imported(await this.#engine.get(), text));
+    return this.#moveIn(await files.imported(await this.#rules(), text));
   }
 
   async #moveIn(save: JsonObject): Promise<string> {
@@ -297,7 +306,7 @@ class House implements Household {
 
   async previewMove(localId: string, origin: string): Promise<MovePreview> {
     const host = await wire.health(wire.originOf(origin));
-    const { engine } = await (await this.#engine.get()).call("versions", {});
+    const { engine } = await (await this.#rules()).call("versions", {});
     const brainId = brainOf(this.#pet(localId).row);
     const warnings = [
       { code: "other_brain", forbids: true, applies: host.release !== brainId },
@@ -314,7 +323,7 @@ class House implements Household {
     const origin = row.entry?.host ?? "";
     const unknown: HostFacts = { origin, engine: 0, release: brainId, features: [], ready: false };
     const host = await wire.health(origin).catch(() => unknown);
-    const { engine } = await (await this.#engine.get()).call("versions", {});
+    const { engine } = await (await this.#rules()).call("versions", {});
     const warnings = [
       { code: "no_brain_here", forbids: true, applies: here === undefined },
       { code: "other_brain", forbids: true, applies: here !== undefined && here !== brainId },
@@ -344,7 +353,7 @@ class House implements Household {
     const here = this.#site.brain?.id;
     if (here === undefined) throw new HomeProblem("no_brain_here");
     if ((save.hosting as JsonObject | undefined)?.brainId !== here) throw new HomeProblem("other_brain", { here });
-    await files.imported(await this.#engine.get(), JSON.stringify(save));
+    await files.imported(await this.#rules(), JSON.stringify(save));
   }
 
   async resume(localId: string): Promise<void> {

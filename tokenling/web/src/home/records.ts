@@ -52,15 +52,16 @@ interface Found {
 }
 
 export class Records {
-  /** Called when a newer app wants the database: this one has let go of it and can store nothing more. */
-  onClosed: () => void = () => {};
+  /** Called when a newer app wants the database, or somebody deletes it: this one has let go of it and can store nothing
+      more. */
+  onClosed: (why: "newer_app" | "records") => void = () => {};
   #database: IDBDatabase;
 
   private constructor(database: IDBDatabase) {
     this.#database = database;
-    database.onversionchange = () => {
+    database.onversionchange = ({ newVersion }) => {
       database.close();
-      this.onClosed();
+      this.onClosed(newVersion === null ? "records" : "newer_app");
     };
   }
 
@@ -85,7 +86,7 @@ export class Records {
 
   /** The rows of all pets, in the order in which they came; read at one moment. */
   async rows(): Promise<Row[]> {
-    const transaction = this.#database.transaction([RECORDS, KEPT, OUTBOX]);
+    const transaction = this.#begin([RECORDS, KEPT, OUTBOX]);
     const kept = transaction.objectStore(KEPT);
     const [remote, stops, keptIds, pets, outboxIds, outboxes] = await Promise.all([
       asked(transaction.objectStore(RECORDS).get(REMOTE)),
@@ -111,7 +112,7 @@ export class Records {
   }
 
   async row(localId: string): Promise<Row> {
-    const transaction = this.#database.transaction([RECORDS, KEPT, OUTBOX]);
+    const transaction = this.#begin([RECORDS, KEPT, OUTBOX]);
     return rowOf(localId, await found((name) => transaction.objectStore(name), localId));
   }
 
@@ -133,12 +134,12 @@ export class Records {
 
   /** Newest first. */
   async turns(localId: string): Promise<KeptTurn[]> {
-    const turns = this.#database.transaction(TURNS).objectStore(TURNS).index(BY_PET);
+    const turns = this.#begin([TURNS]).objectStore(TURNS).index(BY_PET);
     return ((await asked(turns.getAll(localId))) as KeptTurn[]).reverse();
   }
 
   async notes(): Promise<PageNotes> {
-    return notesOf(await asked(this.#database.transaction(RECORDS).objectStore(RECORDS).get(NOTES)));
+    return notesOf(await asked(this.#begin([RECORDS]).objectStore(RECORDS).get(NOTES)));
   }
 
   async setNotes(change: (notes: PageNotes) => PageNotes): Promise<void> {
@@ -147,10 +148,20 @@ export class Records {
     });
   }
 
+  /** A database that the browser has closed by itself (its data were cleared, its disk failed) is a fault of the records,
+      not of the pet that wanted to be stored. */
+  #begin(names: string[], mode: IDBTransactionMode = "readonly"): IDBTransaction {
+    try {
+      return this.#database.transaction(names, mode, { durability: "strict" });
+    } catch (error) {
+      throw failureOf(error as DOMException);
+    }
+  }
+
   /** `work` may await requests of its transaction and nothing else, or the transaction ends early. */
   #write<T>(names: string[], work: (store: Opener) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const transaction = this.#database.transaction(names, "readwrite", { durability: "strict" });
+      const transaction = this.#begin(names, "readwrite");
       let outcome: { value: T } | null = null;
       let refusal: unknown = null;
       transaction.oncomplete = () =>

@@ -3,7 +3,7 @@
    No response, a broken body, 408, 429 and 5xx are silence: the operation may or may not have happened, and repeating
    it under the SAME operation id is safe. Keys travel in the `Authorization` header alone. */
 
-import type { HostFacts, JsonObject, OwnerReceipt, PetView } from "../contract.ts";
+import type { HostFacts, Json, JsonObject, OwnerReceipt, PetView } from "../contract.ts";
 import type { Answer, MoveRequest } from "./conclusions.ts";
 import { keyHash } from "./ids.ts";
 import type { Connection, Stop, Wish } from "./layout.ts";
@@ -17,6 +17,8 @@ const LONG_POLL_ANSWER_MS_MAX = 60_000;
 /** An answer holds a save of at most 1 MiB; JSON escapes, receipts and the rest fit in this. */
 const ANSWER_CHARS_MAX = 16 * 1024 * 1024;
 const RETRY_AFTER_MS_MAX = 60_000;
+/** The engine's bound on times, the year 2200. */
+const TIME_MS_MAX = 7_258_118_400_000;
 
 interface Sent {
   method?: "GET" | "POST" | "DELETE";
@@ -124,7 +126,7 @@ export async function view(
   const answer = await arrived(petUrl(at) + query, { key: at.key, etag, signal, limitMs });
   if (answer.status === 304) return null;
   succeeded(answerOf(answer));
-  if (!isView(answer.value)) throw new HostSilent("unexpected_answer");
+  if (!isView(answer.value) || answer.value?.id !== at.id) throw new HostSilent("unexpected_answer");
   return { view: answer.value as unknown as PetView, etag: answer.etag };
 }
 
@@ -148,10 +150,18 @@ function petUrl({ host, id }: Connection): string {
   return `${host}/api/pets/${id}`;
 }
 
+/** What may take the place of a copy that was good. Whether its rules can be lived is the engine's to say. */
 function isView(value: JsonObject | null): boolean {
-  const { save, epoch, revision, status, serverTime } = value ?? {};
-  const numbers = [epoch, revision, serverTime].every((one) => typeof one === "number");
-  return numbers && typeof status === "string" && typeof save === "object" && save !== null;
+  const { save, epoch, revision, status, serverTime, effects } = value ?? {};
+  const numbers = [epoch, revision, serverTime].every((one) => Number.isSafeInteger(one) && (one as number) >= 0);
+  const inTime = numbers && (serverTime as number) <= TIME_MS_MAX;
+  return inTime && typeof status === "string" && saveIn(save) !== null && Array.isArray(effects);
+}
+
+/** A save by its looks: an object with a name. */
+function saveIn(value: Json | undefined): JsonObject | null {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
+  return typeof value.name === "string" ? value : null;
 }
 
 /** An answer that says where the pet stands. One that does not is not from a host, whatever else answered. */
@@ -165,14 +175,13 @@ function answerOf({ status, value }: Arrived): Answer {
   const number = (field: string) => (typeof value?.[field] === "number" ? value[field] : 0);
   const text = (field: string) => (typeof value?.[field] === "string" ? value[field] : "");
   const failed = status >= 400;
-  const save = value?.save;
   return {
     status,
     code: failed ? text("code") || "unexpected_answer" : "",
     epoch: number("epoch"),
     revision: number("revision"),
     petStatus: text(failed ? "petStatus" : "status"),
-    save: typeof save === "object" && save !== null && !Array.isArray(save) ? save : null,
+    save: saveIn(value?.save),
     serverTime: typeof value?.serverTime === "number" ? value.serverTime : null,
     fields: failed ? (value ?? {}) : {},
   };
@@ -205,17 +214,31 @@ async function fetched(url: string, { method = "GET", key, etag, body, signal, l
     signal: signal ? AbortSignal.any([signal, limit]) : limit,
     cache: "no-store",
     credentials: "omit",
+    // a redirect would carry a save to a host that no owner chose
+    redirect: "error",
   };
   if (body !== undefined) options.body = JSON.stringify(body);
   try {
     const response = await fetch(url, options);
-    const text = await response.text();
-    if (text.length > ANSWER_CHARS_MAX) throw new HostSilent("unexpected_answer");
-    return { response, text };
+    return { response, text: await textOf(response) };
   } catch (error) {
     if (error instanceof HomeProblem) throw error;
     throw new HostSilent(signal?.aborted ? "aborted" : "unreachable");
   }
+}
+
+/** The body. What is longer than any answer is not read to its end: it need not have one. */
+async function textOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  const reader = body?.getReader();
+  let text = "";
+  for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+    text += decoder.decode(part.value, { stream: true });
+    if (text.length <= ANSWER_CHARS_MAX) continue;
+    await reader?.cancel();
+    throw new HostSilent("unexpected_answer");
+  }
+  return text + decoder.decode();
 }
 
 function heard(answer: Arrived): Arrived {

@@ -30,10 +30,21 @@ export class App {
     const { household } = this.parts;
     const { current } = await household.notes();
     const shown = shownPets(household.snapshot());
-    const first = shown.find((localId) => localId === current) ?? shown[0];
-    if (first) await this.show(first);
-    else await this.meet();
+    const [first, ...others] = [...shown].sort((a, b) => Number(b === current) - Number(a === current));
+    if (first === undefined) await this.meet();
+    else await this.#showOneOf(first, others);
     household.subscribe((snapshot) => this.#follow(snapshot));
+  }
+
+  /** A pet that cannot be shown must not stand before the others: its fault is reported, and the next one is shown. */
+  async #showOneOf(first: string, [next, ...others]: string[]): Promise<void> {
+    try {
+      await this.show(first);
+    } catch (fault) {
+      if (next === undefined) throw fault;
+      reportError(fault);
+      await this.#showOneOf(next, others);
+    }
   }
 
   /** A pet that has gone leaves the screen to another; another tab that runs the pets is said. */

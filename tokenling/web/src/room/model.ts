@@ -20,6 +20,8 @@ const LIGHT: readonly (readonly [number, string])[] = [
 ];
 /** For a save without one; the engine would refuse it. */
 const HUE_UNKNOWN = 150;
+/** The engine's bound on times, the year 2200. A host may send any number, and no clock can write most of them. */
+const TIME_MS_MAX = 7_258_118_400_000;
 const FACE_OF_FEELING: Record<string, string> = {
   happy: "glad",
   excited: "excited",
@@ -114,29 +116,29 @@ export function modelOf(snapshot: HomeSnapshot): Model | null {
     kind: snapshot.kind,
     host: snapshot.host,
     link: snapshot.link,
-    status: view.status,
-    error: view.error,
+    status: textOf(view.status),
+    error: typeof view.error === "string" ? view.error : null,
     epoch: view.epoch,
     revision: view.revision,
-    copyAtMs: snapshot.copyAtMs,
+    copyAtMs: snapshot.copyAtMs === null ? null : timeOf(snapshot.copyAtMs),
     present: view.status === "active" && PRESENT.has(snapshot.link),
     name: textOf(save.name),
-    stage: textOf(save.stage),
+    stage: listedOf(save.stage),
     asleep: save.asleep === true,
     tucked: save.tucked === true,
     lamp: save.lamp === true,
-    place: textOf(save.place),
-    feeling: textOf(save.feeling),
-    weather: textOf(save.weather),
-    season: textOf(save.season),
-    hue: typeof character.hue === "number" ? character.hue : HUE_UNKNOWN,
-    traits: textsOf(character.traits),
-    want: textOf(objectOf(save.want).kind),
+    place: listedOf(save.place),
+    feeling: listedOf(save.feeling),
+    weather: listedOf(save.weather),
+    season: listedOf(save.season),
+    hue: hueOf(character.hue),
+    traits: textsOf(character.traits).map(listedOf),
+    want: listedOf(objectOf(save.want).kind),
     zone: textOf(hosting.timeZone) || undefined,
     brainId: textOf(hosting.brainId),
     chatter: numberOf(save.chatter),
-    bornMs: numberOf(save.bornMs),
-    ownerMs: numberOf(save.ownerMs),
+    bornMs: timeOf(save.bornMs),
+    ownerMs: timeOf(save.ownerMs),
     bestScore: numberOf(save.bestScore),
     games: numberOf(save.games),
     meters: metersOf(objectOf(save.body)),
@@ -145,13 +147,13 @@ export function modelOf(snapshot: HomeSnapshot): Model | null {
     game: gameOf(view.game ?? save.game ?? null),
     diary: objectsOf(save.diary).map(pageOf),
     memories: objectsOf(save.memories).map((memory) => textOf(memory.text)),
-    treasures: textsOf(save.treasures),
+    treasures: textsOf(save.treasures).map(listedOf),
     events: objectsOf(save.events).map(eventOf),
-    effects: view.effects,
+    effects: effectsOf(view.effects),
     thinking: view.thinking || snapshot.words !== null,
     words: snapshot.words,
     pending: snapshot.pending,
-    serverTime: view.serverTime,
+    serverTime: timeOf(view.serverTime),
   };
 }
 
@@ -207,7 +209,7 @@ function chatOf(lines: JsonObject[]): ChatLine[] {
       key: `${name} ${count}`,
       mine: line.who === "owner",
       text: textOf(line.text),
-      atMs: numberOf(line.atMs),
+      atMs: timeOf(line.atMs),
       turn: textOf(line.turn),
     };
   });
@@ -215,26 +217,26 @@ function chatOf(lines: JsonObject[]): ChatLine[] {
 
 function offerOf(value: Json | undefined): Model["offer"] {
   const offer = objectOf(value);
-  return textOf(offer.kind) ? { kind: textOf(offer.kind), item: textOf(offer.item), expiresMs: numberOf(offer.expiresMs) } : null;
+  return textOf(offer.kind) ? { kind: listedOf(offer.kind), item: listedOf(offer.item), expiresMs: timeOf(offer.expiresMs) } : null;
 }
 
 function gameOf(value: Json | undefined): Model["game"] {
   const game = objectOf(value);
-  return textOf(game.id) ? { id: textOf(game.id), startedMs: numberOf(game.startedMs), expiresMs: numberOf(game.expiresMs) } : null;
+  return textOf(game.id) ? { id: textOf(game.id), startedMs: timeOf(game.startedMs), expiresMs: timeOf(game.expiresMs) } : null;
 }
 
 function pageOf(page: JsonObject): DiaryPage {
   return {
     date: textOf(page.date),
     text: textOf(page.text),
-    atMs: numberOf(page.atMs),
+    atMs: timeOf(page.atMs),
     keepsake: textOf(page.keepsake),
     turn: textOf(page.turn),
   };
 }
 
 function eventOf(event: JsonObject): PetEvent {
-  return { kind: textOf(event.kind), atMs: numberOf(event.atMs), item: textOf(event.item), n: typeof event.n === "number" ? event.n : 1 };
+  return { kind: listedOf(event.kind), atMs: timeOf(event.atMs), item: listedOf(event.item), n: typeof event.n === "number" ? event.n : 1 };
 }
 
 function objectOf(value: Json | undefined): JsonObject {
@@ -254,5 +256,28 @@ function textOf(value: Json | undefined): string {
 }
 
 function numberOf(value: Json | undefined): number {
-  return typeof value === "number" ? value : 0;
+  return typeof value === "number" && Number.isFinite(value) ? value : 0;
+}
+
+/** A name that tables are asked with. What every object answers to by birth, `toString` and the like, is no entry. */
+function listedOf(value: Json | undefined): string {
+  const name = textOf(value);
+  return name in Object.prototype ? "" : name;
+}
+
+function timeOf(value: Json | undefined): number {
+  return Math.min(Math.max(numberOf(value), 0), TIME_MS_MAX);
+}
+
+function hueOf(value: Json | undefined): number {
+  return typeof value === "number" && Number.isFinite(value) ? ((value % 360) + 360) % 360 : HUE_UNKNOWN;
+}
+
+/** What a host sends as effects is played by kind and item, and noted by id. */
+function effectsOf(value: unknown): Effect[] {
+  return objectsOf(value as Json).flatMap((effect) =>
+    Number.isSafeInteger(effect.id)
+      ? [{ ...effect, id: numberOf(effect.id), kind: listedOf(effect.kind), item: listedOf(effect.item) } as unknown as Effect]
+      : [],
+  );
 }

@@ -315,3 +315,26 @@ async function failingAt(at: number, work: () => Promise<unknown>): Promise<numb
   }
   return writes;
 }
+
+describe("a database that goes away under an open page", () => {
+  const kept = { v: 1 as const, checkpoints: [{ atMs: NOW_MS, epoch: 0, revision: 1, save: saveOf("a") }] };
+
+  test("is a fault of the records when the browser closed it", async () => {
+    records = await Records.open(ids);
+    records.close();
+    const store = records.change("pip", (before) => ({ row: { ...before, kept }, value: null }));
+    await expect(store).rejects.toMatchObject({ code: "records_failed", fields: { name: "InvalidStateError" } });
+    for (const read of [records.rows(), records.row("pip"), records.turns("pip"), records.notes()])
+      await expect(read).rejects.toMatchObject({ code: "records_failed" });
+  });
+
+  test.each([
+    ["a newer app", "newer_app", () => indexedDB.open(DATABASE, DATABASE_VERSION + 1)],
+    ["its deletion", "records", () => indexedDB.deleteDatabase(DATABASE)],
+  ])("says whether it was %s", async (_, why, ask) => {
+    records = await Records.open(ids);
+    const told = new Promise((resolve) => (records.onClosed = resolve));
+    ask();
+    expect(await told).toBe(why);
+  });
+});

@@ -63,6 +63,15 @@ describe("silence, after which the same operation id is repeated", () => {
     expect((error as HostSilent).lost).toBe(true);
   });
 
+  test("is an answer without an end, which is not waited for", async () => {
+    const part = new TextEncoder().encode(" ".repeat(1024 * 1024));
+    let parts = 0;
+    const endless = new ReadableStream({ pull: (stream) => void ((parts += 1), stream.enqueue(part)) });
+    vi.stubGlobal("fetch", () => Promise.resolve(new Response(endless, { headers: JSON_TYPE })));
+    await expect(wire.moved(connection(), "device", park)).rejects.toBeInstanceOf(HostSilent);
+    expect(parts).toBeLessThanOrEqual(20);
+  });
+
   test("keeps the pause that a host asks for, within a minute", async () => {
     for (const [header, ms] of [
       ["7", 7000],
@@ -93,6 +102,26 @@ describe("a definite answer", () => {
       petStatus: "active",
       save: null,
     });
+  });
+
+  test.each([[{}], [[]], [{ name: 7 }], ["save"]])("brings no save that is not one: %j", async (save) => {
+    brings(200, { ...record, save });
+    expect((await wire.moved(connection(), "device", park)).save).toBeNull();
+  });
+
+  test.each([
+    ["an empty save", { save: {} }],
+    ["a list as the save", { save: [] }],
+    ["no effects", { effects: null }],
+    ["a time behind all calendars", { serverTime: 1e300 }],
+    ["a broken revision", { revision: 1.5 }],
+    ["another pet", { id: "22222222-2222-4222-8222-222222222222" }],
+  ])("of a view that cannot be one is silence, so it replaces no copy: %s", async (_, change) => {
+    const view = { ...record, status: "active", effects: [], game: null, thinking: false, error: null, serverTime: 1, ...change };
+    brings(200, view);
+    await expect(wire.view(connection())).rejects.toBeInstanceOf(HostSilent);
+    brings(200, { ...view, id: PET_ID, save: saveOf("a"), effects: [], serverTime: 1, revision: 9 });
+    expect((await wire.view(connection()))?.view.save).toEqual(saveOf("a"));
   });
 
   test("brings the parked save", async () => {
@@ -132,6 +161,7 @@ describe("a request", () => {
       method: "POST",
       credentials: "omit",
       cache: "no-store",
+      redirect: "error",
       headers: { Authorization: `Bearer ${KEY}` },
     });
     expect(`${url}${String(options.body)}`).not.toContain(KEY);

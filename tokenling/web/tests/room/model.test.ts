@@ -33,6 +33,29 @@ describe("a model of a save", () => {
     expect(model.offer).toBeNull();
   });
 
+  it.each([1e300, -1e300, Number.NaN])("never shows a time that no clock can write: %d", (atMs) => {
+    const save = { bornMs: atMs, chat: [{ who: "pet", text: "hi", atMs }], events: [{ kind: "went", item: "pond", atMs }] };
+    const snapshot = new ScriptedHousehold({}).script.snapshot();
+    const model = modelOf({ ...snapshot, copyAtMs: atMs, view: { ...shownView(), save, serverTime: atMs } }) as Model;
+    const times = [model.bornMs, model.serverTime, model.copyAtMs, model.chat[0]?.atMs, model.events[0]?.atMs];
+    for (const time of times) expect(() => new Date(time as number).toISOString()).not.toThrow();
+  });
+
+  it.each(["__proto__", "constructor", "toString"])("takes %s for no name of a closed list", (name) => {
+    const save = { place: name, stage: name, feeling: name, weather: name, season: name, want: { kind: name }, treasures: [name] };
+    const view = { ...shownView(), save, effects: [{ id: 1, kind: name, item: name }] as never };
+    const model = modelOf({ ...new ScriptedHousehold({}).script.snapshot(), view }) as Model;
+    expect([model.place, model.stage, model.feeling, model.weather, model.season, model.want, ...model.treasures]).toEqual(
+      Array(7).fill(""),
+    );
+    expect(model.effects).toEqual([{ id: 1, kind: "", item: "" }]);
+  });
+
+  it.each([null, {}, [null], [{}], [{ id: "1", kind: "feed" }], [{ id: 1e300, kind: "feed" }]])("plays no effect out of %j", (effects) => {
+    const view = { ...shownView(), effects: effects as never };
+    expect(modelOf({ ...new ScriptedHousehold({}).script.snapshot(), view })?.effects).toEqual([]);
+  });
+
   it("says whether the pet can be with its owner", () => {
     expect(shown().present).toBe(true);
     expect(shown({ home: { link: "other_tab" } }).present).toBe(false);
