@@ -10,6 +10,7 @@ import type { Action, Banner } from "./views/banners.ts";
 import { hostName } from "./views/house.ts";
 import { moveBanner, recover, takeOver, type MovingParts } from "./views/moving.ts";
 import { offerName } from "./views/offers.ts";
+import { confirm } from "./views/sheet.ts";
 
 export interface Situation {
   snapshot: HomeSnapshot;
@@ -32,7 +33,7 @@ export interface Situation {
 export function bannersOf(now: Situation): Banner[] {
   const { problem } = now;
   const close = { label: say("problem.close"), run: now.closeProblem };
-  return [
+  const banners = [
     ...questions(now),
     ...links(now),
     ...loads(now),
@@ -42,8 +43,9 @@ export function bannersOf(now: Situation): Banner[] {
     trouble(now),
     ...together(now),
     now.update && { key: "update", calm: true, text: say("offline.update"), actions: [{ label: say("offline.reload"), run: now.update }] },
-    alertsBanner(now),
   ].filter((banner) => banner !== null);
+  const alerts = alertsBanner(now); // a question of comfort waits until nothing else wants to be read
+  return banners.length === 0 && alerts ? [alerts] : banners;
 }
 
 /** What only the owner can decide. */
@@ -54,7 +56,8 @@ function questions({ snapshot, household, localId, moving, tell }: Situation): B
   const parts = moving();
   const { name } = parts;
   if (question?.kind === "two_places") {
-    const answer = (keep: "here" | "there") => act(say(`question.${keep}`), () => parts.household.resolveQuestion(localId, keep));
+    const answer = (keep: "here" | "there") =>
+      act(say(`question.${keep}`), () => keepOnly(name, hostName(question.host), keep, () => parts.household.resolveQuestion(localId, keep)));
     banners.push({
       key: "two-places",
       text: say("question.two", { name, host: hostName(question.host) }),
@@ -68,7 +71,8 @@ function questions({ snapshot, household, localId, moving, tell }: Situation): B
       actions: [act(say("question.another"), () => parts.household.resolveQuestion(localId, "another"))],
     });
   for (const stop of household.stops.filter(({ asks }) => asks)) {
-    const answer = (keep: "here" | "there") => act(say(`question.${keep}`), () => parts.household.resolveStop(stop.stopId, keep));
+    const answer = (keep: "here" | "there") =>
+      act(say(`question.${keep}`), () => keepOnly(stop.name, hostName(stop.host), keep, () => parts.household.resolveStop(stop.stopId, keep)));
     banners.push({
       key: `stop-${stop.stopId}`,
       text: say("question.two", { name: stop.name, host: hostName(stop.host) }),
@@ -76,6 +80,12 @@ function questions({ snapshot, household, localId, moving, tell }: Situation): B
     });
   }
   return banners;
+}
+
+/** One of two lives ends: said once more, with what goes, before it is done. */
+async function keepOnly(name: string, host: string, keep: "here" | "there", work: () => Promise<void>): Promise<void> {
+  const text = [say(`question.${keep}.lost`, { name, host }), say("question.sure")];
+  if (await confirm(say(`question.${keep}`), text, say(`question.${keep}`), { danger: true })) await work();
 }
 
 function links(now: Situation): Banner[] {

@@ -154,6 +154,9 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "question.two": "{name} lives in two places: here and on {host}. Only one can go on. Which shall it be?",
   "question.here": "Keep the one here",
   "question.there": "Keep the one there",
+  "question.here.lost": "What {name} has lived on {host} since the two parted will be lost. The one in this browser goes on.",
+  "question.there.lost": "What {name} has lived in this browser since the two parted will be lost. The one on {host} goes on.",
+  "question.sure": "If you are not sure, keep a copy as a file first: House, Keep a copy.",
   "question.lost": "{host} does not know {name} any more, or under another key. The copy here can go on as another pet.",
   "question.another": "Let the copy live here",
 
@@ -220,7 +223,7 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "silent.host": "{host} does not answer. {name} is safe there; you see it as of {time}. Trying again by itself.",
   "silent.host.never": "{host} does not answer. Trying again by itself.",
   "silent.retry": "Try now",
-  "paused.text": "{name}’s life on {host} is paused. Nothing is lost, no time passes for it.",
+  "paused.text": "{name} does not live on {host} now: it was brought home by one of your devices and may be living there, or its life is paused. Nothing is lost.",
   "stopped.text": "{name}’s own rules hit a fault, so it was stopped, unharmed ({error}). You can read it, keep a copy, or delete it.",
   "gone.text": "{host} does not know {name}, or not with this browser’s key. What is kept here stays here.",
   "gone.another": "Let the copy live here",

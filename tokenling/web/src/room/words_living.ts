@@ -229,7 +229,7 @@ export const LIVING: Record<string, string | readonly string[]> = {
   "mind.open": "How it came to say this",
   "mind.heading": "Inside {name}’s mind",
   "mind.loading": "Looking…",
-  "mind.gone": "This is too long ago. {name}’s newest turns can be looked into; this one is no longer kept.",
+  "mind.gone": "This page does not have how that line came about: it is either too long ago, or was thought in another browser or on another host.",
   "mind.unreachable": "The host that keeps this does not answer. Please try again later.",
   "mind.asked": "What it was asked",
   "mind.noticed": "What it noticed",
