@@ -274,7 +274,7 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "problem.not_local": "This pet does not live in this page.",
   "problem.quarantined": "The pet’s own rules failed, so it cannot do that.",
   "problem.card_format": "That is not a card.",
-  "problem.card_word": "One of the words is not on any card. Please check the spelling.",
+  "problem.card_word": "Word {word} is on no card. Please check its spelling.",
   "problem.card_checksum": "The words do not fit together. Please check them.",
   "problem.card_version": "This card is of a newer kind than this page knows.",
   "problem.card_host": "The host on this card cannot be visited from here.",
