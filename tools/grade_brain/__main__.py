@@ -25,11 +25,12 @@ def main() -> None:
     """Prints the card, and writes the page if one is asked for."""
     chosen = parsed()
     names = chosen.rows or (ROWS if is_source(chosen.folder) else ROWS[:2])
-    size = QUICK if chosen.quick else FULL
     rows: dict[str, Row] = {}
-    for name, row in rows_of(chosen.folder, names, size, chosen.work, chosen.keep):
-        rows[name] = row
-        print(f"\n{name}", *(f"{figure:<50} {value}" for figure, value in row.items()), sep="\n", flush=True)
+    for name, row in rows_of(chosen.folder, names, QUICK if chosen.quick else FULL, chosen.work, chosen.keep):
+        rows[name] = shown(name, row)
+    keep = chosen.keep.with_suffix(".quick.json") if chosen.keep else None
+    for name, row in rows_of(chosen.folder, chosen.quick_rows, QUICK, None, keep):
+        rows[f"{name}, quick"] = shown(f"{name}, quick", row)
     talks = conversations(chosen.folder)
     if chosen.page is None:
         print(*("\n" + "\n".join(talk) for talk in talks), sep="\n")
@@ -37,6 +38,12 @@ def main() -> None:
         plot(rows, chosen.page.parent / "images")
         command = "python -m tools.grade_brain " + shlex.join(sys.argv[1:])
         chosen.page.write_text(page_of(rows, command, *facts_of(chosen.folder), talks))
+
+
+def shown(name: str, row: Row) -> Row:
+    """The row, printed."""
+    print(f"\n{name}", *(f"{figure:<50} {value}" for figure, value in row.items()), sep="\n", flush=True)
+    return row
 
 
 def parsed() -> argparse.Namespace:
@@ -47,6 +54,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("folder", type=Path, help="a brain directory, or a source folder")
     parser.add_argument("--rows", nargs="+", choices=ROWS, help="which rows; all that the folder allows otherwise")
     parser.add_argument("--quick", action="store_true", help="fewer questions: about two minutes a row")
+    parser.add_argument("--quick-rows", nargs="+", default=(), choices=ROWS, help="rows that are asked fewer questions")
     parser.add_argument("--work", type=Path, help="the training's work folder, for what is borrowed from it")
     parser.add_argument("--keep", type=Path, help="a file that holds finished rows, so that a stopped card goes on")
     parser.add_argument("--page", type=Path, help="write this page, its plots into images/ beside it")
