@@ -163,6 +163,7 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "card.heading": "{name}’s card",
   "card.text":
     "On another device choose “I have a card” and scan this, or type the words. {name} stays on {host}; both devices visit it there.",
+  "card.loopback": "This host answers on this computer only: the card works for other browsers here, and brings {name} back to this one, but another device cannot reach it.",
   "card.code": "Pairing code of {name}",
   "card.words": "The same as words, for paper:",
   "card.copy": "Copy the words",

@@ -25,6 +25,7 @@ export async function showCard(name: string, card: PairingCard, host: string): P
     );
   sheet.show(
     html("p", {}, say("card.text", { name, host })),
+    isOfThisMachine(host) ? html("p", { class: "alert" }, say("card.loopback", { name })) : "",
     html("div", { class: "qr" }, drawCode(card.text, say("card.code", { name }))),
     html("p", {}, say("card.words")),
     html("ol", { class: "card-words" }, ...words),
@@ -38,6 +39,11 @@ export async function showCard(name: string, card: PairingCard, host: string): P
     html("p", { class: "small soft" }, say("card.secret", { name })),
   );
   await sheet.closed;
+}
+
+/** Whether the host's address means "this very computer" wherever it is read. */
+export function isOfThisMachine(host: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/.test(host);
 }
 
 /** The code as one path of squares: drawn, never an image from elsewhere. */
