@@ -29,7 +29,7 @@ of matching replies when the fact holds minus the share when it does not, in poi
 reply matching: how often the writer's reply is likelier behind its own owner line than behind each of 19 others) and
 `speech.py` (variety, borrowing, manners). Questions are held out by owner and by phrase: no training owner says these
 lines. A full row asks 2,000 held-out states (some 1,400 of them owners' lines), twelve facts of 60 pets, both ways, and
-500 lines to be matched; a row marked quick asks 300, 20 and 40.
+500 lines to be matched; a row marked quick asks 300, 20 and 40. Without the mask a lookup gets no answer.
 """
 
 
