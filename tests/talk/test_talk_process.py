@@ -214,8 +214,10 @@ class Terminal:
     def __init__(self, path, *options):
         self.handle, inner = pty.openpty()
         self.process = subprocess.Popen(
-            arguments(path, *options), stdin=inner, stdout=inner, stderr=inner, cwd=ROOT, start_new_session=True
-        )
+            arguments(path, *options), stdin=inner, stdout=inner, stderr=inner, cwd=ROOT, start_new_session=True,
+            # a run in the background of a shell has SIGINT ignored, and would hand that down
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )  # fmt: skip
         os.close(inner)
         self.seen = ""
 

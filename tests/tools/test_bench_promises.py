@@ -13,7 +13,7 @@ ATTEMPTS = 3
 def test_a_304_by_the_shell_costs_at_most_seven_tenths_of_one_through_quart():
     shares = []
     while len(shares) < ATTEMPTS and (not shares or min(shares) > poll.SHARE_MAX):
-        shares.append(poll.measure(rounds=1, times=60).share)
+        shares.append(poll.measure(rounds=5, times=60).share)
     assert min(shares) <= poll.SHARE_MAX, shares
 
 
