@@ -212,12 +212,12 @@ class Terminal:
     """A talk at a pseudo-terminal."""
 
     def __init__(self, path, *options):
+        # a run in the background of a shell has SIGINT ignored, and would hand that down
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         self.handle, inner = pty.openpty()
         self.process = subprocess.Popen(
-            arguments(path, *options), stdin=inner, stdout=inner, stderr=inner, cwd=ROOT, start_new_session=True,
-            # a run in the background of a shell has SIGINT ignored, and would hand that down
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )  # fmt: skip
+            arguments(path, *options), stdin=inner, stdout=inner, stderr=inner, cwd=ROOT, start_new_session=True
+        )
         os.close(inner)
         self.seen = ""
 
