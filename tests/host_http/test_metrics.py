@@ -14,10 +14,11 @@ from tokenling.host.metrics import Metrics, Sources
 from tokenling.host.rates import Rates
 from tokenling.host.server import hypercorn_config, serve_http
 from tokenling.host.shell import Doors, Shell
+from tokenling.host.tallies import Life, TurnTallies
 from tokenling.store import open_store
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
-LABELS = {"method", "route", "status", "le", "version", "worker", "provider", "state"}
+LABELS = {"kind", "method", "route", "status", "le", "version", "worker", "provider", "state"}
 
 
 def samples(text: str) -> dict[str, list[tuple[dict[str, str], float]]]:
@@ -29,11 +30,12 @@ def samples(text: str) -> dict[str, list[tuple[dict[str, str], float]]]:
     return found
 
 
-async def page(doors, pets, tmp_path, *, path="/metrics", method="GET", host="localhost"):
+async def page(doors, pets, tmp_path, *, path="/metrics", method="GET", host="localhost", turns=None):
     """The answer of a metrics listener over these doors."""
+    life = Life(turns or TurnTallies(), due=7, in_memory=3)
     async with open_store(tmp_path / "pets.sqlite", now_ms=1) as store, trio.open_nursery() as nursery:
         condition = Condition(pets, doors.waits, free_bytes=lambda: 123_456_789)
-        sources = Sources(doors, store, condition, lambda: doors.connections, lambda: 123_456_789)
+        sources = Sources(doors, store, condition, lambda: doors.connections, lambda: 123_456_789, lambda: life)
         shell = Shell(
             Metrics(sources),
             Doors(rates=Rates(None)),
@@ -97,6 +99,22 @@ async def test_buckets_hold_all_that_took_up_to_their_bound(tmp_path) -> None:
     held = {labels["le"]: count for labels, count in found["tokenling_request_seconds_bucket"]}
     assert {"0.001": 2, "0.005": 2, "0.025": 3, "60.0": 3, "+Inf": 4}.items() <= held.items()
     assert [({"route": "/x"}, 70.0215)] == found["tokenling_request_seconds_sum"]
+
+
+async def test_turns_are_told_by_kind_and_by_how_late_they_were_committed(tmp_path) -> None:
+    turns = TurnTallies()
+    for kind, after_s in (("reactive", 0.2), ("reactive", 1.5), ("idle", 2.0), ("idle", 1801.0)):
+        turns.committed(kind, after_s)
+    turns.failed, turns.cancelled = 2, 1
+    found = samples((await page(Doors(), ScriptedPets(), tmp_path, turns=turns)).text)
+    held = {(labels["kind"], labels["le"]): count for labels, count in found["tokenling_turn_seconds_bucket"]}
+    assert {("reactive", "0.25"): 1, ("reactive", "2.0"): 2, ("idle", "2.0"): 1, ("idle", "1800.0"): 1}.items() <= (
+        held.items()
+    )
+    assert ({"kind": "idle"}, 2) in found["tokenling_turn_seconds_count"]
+    assert ({"kind": "idle"}, 1803) in found["tokenling_turn_seconds_sum"]
+    assert ([({}, 2)], [({}, 1)]) == (found["tokenling_turns_failed_total"], found["tokenling_turns_cancelled_total"])
+    assert ([({}, 7)], [({}, 3)]) == (found["tokenling_pets_due"], found["tokenling_pets_in_memory"])
 
 
 async def test_the_page_says_when_the_host_is_not_ready(tmp_path) -> None:
