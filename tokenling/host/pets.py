@@ -110,7 +110,9 @@ class Pets:
         self._now_ms = checked_clock(now_ms)
         self._brain = generators[0]
         chosen = self._settings
-        self.dispatch = Dispatch(store, warm_max=chosen.warm_max, warm_bytes_max=chosen.warm_bytes_max)
+        self.dispatch = Dispatch(
+            store, self._brain.brain_id, warm_max=chosen.warm_max, warm_bytes_max=chosen.warm_bytes_max
+        )
         queue = Router([("cpu", "cpu", len(generators))])
         self._workers = (Worker("cpu", generators, queue),)
         self.executor = Executor(self.dispatch, queue, self._now_ms, lanes=len(generators))
@@ -175,7 +177,7 @@ class Pets:
 
     def life(self) -> Life:
         """How the pets' own lives go, for the metrics."""
-        return Life(self.executor.turns, self.executor.due, self.dispatch.warm)
+        return Life(self.executor.turns, self.executor.due, self.executor.scheduled, self.dispatch.warm)
 
     async def _keep_house(self) -> None:
         """Let go what has waited too long: pets that nobody activated, saves that a takeover replaced."""
