@@ -25,9 +25,8 @@ from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, Rul
 from tokenling.host.dispatch_rules import Glimpse
 from tokenling.host.envelopes import Envelope, Health, KeyChange, Prepared, TransferRequest, View
 from tokenling.host.executor import Executor
-from tokenling.host.executor_queue import Router
-from tokenling.host.ports import Generator
-from tokenling.host.worker import Worker
+from tokenling.host.ports import Generator, Gpu
+from tokenling.host.worker import workers_of
 from tokenling.protocol import (
     PREPARED_KEPT_MS,
     PREPARED_MAX,
@@ -89,7 +88,8 @@ class Upload:
 class Pets:
     """The pets of this host. `start`, then `serve` in the root nursery; `close` ends it.
 
-    `generators` are the lanes of one brain. `now_ms` is the wall clock in milliseconds since the epoch.
+    `generators` are the lanes of one brain on the CPU, `gpu` the same brain's on a GPU. `now_ms` is the wall clock in
+    milliseconds since the epoch.
     """
 
     def __init__(
@@ -99,15 +99,15 @@ class Pets:
         *,
         now_ms: Callable[[], int],
         settings: PetsSettings | None = None,
+        gpu: Gpu | None = None,
     ) -> None:
         self._settings = settings or PetsSettings()
         self._store = store
         self._now_ms = checked_clock(now_ms)
         self._brain = generators[0]
         self.dispatch = Dispatch(store, warm_max=self._settings.warm_max)
-        queue = Router([("cpu", "cpu", len(generators))])
-        self._workers = (Worker("cpu", generators, queue),)
-        self.executor = Executor(self.dispatch, queue, self._now_ms)
+        self._queue, self._workers = workers_of(generators, gpu)
+        self.executor = Executor(self.dispatch, self._queue, self._now_ms)
         self._uploads = trio.CapacityLimiter(1)
         self._newcomers = trio.CapacityLimiter(1)
         self._serving = trio.CancelScope()
@@ -173,7 +173,7 @@ class Pets:
             *(() if failing is None else ("store_failing",)),
         )
         workers = tuple(worker.health() for worker in self._workers)
-        return Health(ready=not reasons, reasons=reasons, workers=workers, pets_max=self._settings.pets_max)
+        return Health(not reasons, reasons, workers, self._settings.pets_max, turns_waiting=len(self._queue))
 
     async def _keep_house(self) -> None:
         """Let go what has waited too long: pets that nobody activated, saves that a takeover replaced."""
