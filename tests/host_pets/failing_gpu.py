@@ -34,12 +34,12 @@ class FailingSession:
 class StandIn(BrainGenerator):
     """What the host takes for a CUDA lane. `asked` counts the turns that came here."""
 
-    provider = "CUDAExecutionProvider"  # type: ignore[assignment]
-
     def __init__(self, brain: Brain) -> None:
         self.session = FailingSession(brain.ort_session)
         there = replace(brain, ort_session=self.session)  # type: ignore[arg-type]
-        super().__init__(there, open_lane(there))
+        lane = open_lane(there)
+        lane.provider = "CUDAExecutionProvider"
+        super().__init__(there, lane)
         self.asked: list[str] = []
 
     async def generate(self, request, *, turn_id):  # type: ignore[no-untyped-def]
