@@ -111,7 +111,7 @@ async def test_a_lost_gpu_and_the_turns_it_lost_are_told(tmp_path) -> None:
     assert [({"worker": "cuda", "provider": "CUDAExecutionProvider", "state": "disabled"}, 1)] == found[
         "tokenling_worker"
     ]
-    ended = {labels["outcome"]: count for labels, count in found["tokenling_turns_total"]}
+    ended = {labels["outcome"]: count for labels, count in found["tokenling_worker_turns_total"]}
     assert {"whole": 5, "cancelled": 0, "failed": 0, "lost": 1} == ended
     assert [({}, 2)] == found["tokenling_turns_waiting"]
 

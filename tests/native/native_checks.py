@@ -44,7 +44,7 @@ class Run:
     async def turns(self, outcome):
         """Turns that ended so, over all workers, as the host's metrics tell."""
         page = (await self.metrics.get("/metrics")).raise_for_status().text
-        lines = [line for line in page.splitlines() if line.startswith("tokenling_turns_total{")]
+        lines = [line for line in page.splitlines() if line.startswith("tokenling_worker_turns_total{")]
         return sum(float(line.rsplit(" ", 1)[1]) for line in lines if f'outcome="{outcome}"' in line)
 
 

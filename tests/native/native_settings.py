@@ -25,7 +25,8 @@ class NativeRefused(Exception):
 @dataclass(frozen=True)
 class NativeSettings:
     """A run. What the environment does not set is for the short forms in the default tests: fewer repetitions, no wait
-    for the real clock (`continuation_ms` 0; turns of their own are due at whole minutes), and `stand_in`, which takes the CPU for a GPU on any machine."""
+    for the real clock (`continuation_ms` 0; turns of pets' own are due at whole minutes), and `stand_in`, which takes
+    the CPU for a GPU on any machine."""
 
     profile: str
     out: Path

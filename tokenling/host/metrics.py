@@ -133,7 +133,7 @@ def _now(sources: Sources) -> Iterable[Metric]:
 
 def _turns(health: Health) -> Iterable[Metric]:
     text = "Turns that a worker took, by how they ended; lost: the worker failed, and another took the turn."
-    ended = CounterMetricFamily("tokenling_turns", text, labels=["worker", "outcome"])
+    ended = CounterMetricFamily("tokenling_worker_turns", text, labels=["worker", "outcome"])
     for worker in health.workers:
         for outcome in ("whole", "cancelled", "failed", "lost"):
             ended.add_metric([worker.name, outcome], getattr(worker.turns, outcome))
