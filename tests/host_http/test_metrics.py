@@ -16,10 +16,11 @@ from tokenling.host.metrics import Metrics, Sources
 from tokenling.host.rates import Rates
 from tokenling.host.server import hypercorn_config, serve_http
 from tokenling.host.shell import Doors, Shell
+from tokenling.host.tallies import Life, TurnTallies
 from tokenling.store import open_store
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
-LABELS = {"method", "route", "status", "le", "version", "worker", "provider", "state", "outcome"}
+LABELS = {"kind", "method", "route", "status", "le", "version", "worker", "provider", "state", "outcome"}
 
 
 def samples(text: str) -> dict[str, list[tuple[dict[str, str], float]]]:
@@ -31,11 +32,12 @@ def samples(text: str) -> dict[str, list[tuple[dict[str, str], float]]]:
     return found
 
 
-async def page(doors, pets, tmp_path, *, path="/metrics", method="GET", host="localhost"):
+async def page(doors, pets, tmp_path, *, path="/metrics", method="GET", host="localhost", turns=None):
     """The answer of a metrics listener over these doors."""
+    life = Life(turns or TurnTallies(), due=7, in_memory=3)
     async with open_store(tmp_path / "pets.sqlite", now_ms=1) as store, trio.open_nursery() as nursery:
         condition = Condition(pets, doors.waits, free_bytes=lambda: 123_456_789)
-        sources = Sources(doors, store, condition, lambda: doors.connections, lambda: 123_456_789)
+        sources = Sources(doors, store, condition, lambda: doors.connections, lambda: 123_456_789, lambda: life)
         shell = Shell(
             Metrics(sources),
             Doors(rates=Rates(None)),
@@ -114,6 +116,22 @@ async def test_a_lost_gpu_and_the_turns_it_lost_are_told(tmp_path) -> None:
     ended = {labels["outcome"]: count for labels, count in found["tokenling_worker_turns_total"]}
     assert {"whole": 5, "cancelled": 0, "failed": 0, "lost": 1} == ended
     assert [({}, 2)] == found["tokenling_turns_waiting"]
+
+
+async def test_turns_are_told_by_kind_and_by_how_late_they_were_committed(tmp_path) -> None:
+    turns = TurnTallies()
+    for kind, after_s in (("reactive", 0.2), ("reactive", 1.5), ("idle", 2.0), ("idle", 1801.0)):
+        turns.committed(kind, after_s)
+    turns.failed, turns.cancelled = 2, 1
+    found = samples((await page(Doors(), ScriptedPets(), tmp_path, turns=turns)).text)
+    held = {(labels["kind"], labels["le"]): count for labels, count in found["tokenling_turn_seconds_bucket"]}
+    assert {("reactive", "0.25"): 1, ("reactive", "2.0"): 2, ("idle", "2.0"): 1, ("idle", "1800.0"): 1}.items() <= (
+        held.items()
+    )
+    assert ({"kind": "idle"}, 2) in found["tokenling_turn_seconds_count"]
+    assert ({"kind": "idle"}, 1803) in found["tokenling_turn_seconds_sum"]
+    assert ([({}, 2)], [({}, 1)]) == (found["tokenling_turns_failed_total"], found["tokenling_turns_cancelled_total"])
+    assert ([({}, 7)], [({}, 3)]) == (found["tokenling_pets_due"], found["tokenling_pets_in_memory"])
 
 
 async def test_the_page_says_when_the_host_is_not_ready(tmp_path) -> None:

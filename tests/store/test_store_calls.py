@@ -246,11 +246,15 @@ async def test_counts_name_every_status_and_the_brains_in_use(store: Store) -> N
     assert counts.hosted_by_brain == {"sprout-0": 2, "sprout-1": 1}
 
 
-async def test_live_pets_are_the_active_ones(store: Store) -> None:
-    for number in (1, 2, 3):
+async def test_live_pets_are_the_active_ones_some_at_a_time(store: Store) -> None:
+    for number in range(1, 6):
         await adopt(store, number, f'{{"pet":{number}}}'.encode())
     await park(store, number=2)
-    assert ((pet_id(1), b'{"pet":1}'), (pet_id(3), b'{"pet":3}')) == await store.live_pets()
+    first = await store.live_pets(most=2)
+    rest = await store.live_pets(after=first[-1].pet, most=9)
+    assert [(pet_id(1), b'{"pet":1}'), (pet_id(3), b'{"pet":3}')] == [(pet.pet_id, pet.save) for pet in first]
+    assert [pet_id(4), pet_id(5)] == [pet.pet_id for pet in rest]
+    assert () == await store.live_pets(after=rest[-1].pet, most=9)
 
 
 async def test_the_operators_list_shows_digests_ages_and_sizes_only(store: Store) -> None:

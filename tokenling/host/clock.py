@@ -38,6 +38,10 @@ class Clock:
         if self._heap[0] == (due_ms, pet_id):
             self.nudge()
 
+    def __contains__(self, pet_id: str) -> bool:
+        """Whether the pet has a due time."""
+        return pet_id in self._due
+
     def forget(self, pet_id: str) -> None:
         """Wake the pet no more."""
         self._due.pop(pet_id, None)

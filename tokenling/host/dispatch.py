@@ -2,8 +2,10 @@
 
 A `Resident` is a lock, the record that was committed last, and the engine's state of that record's save. Memory is a
 cache of the committed row and never more: `Dispatch.commit` writes first, fenced by epoch and revision, and only then
-lets memory, waiting polls and the caller see the new record. Only active pets stay in memory, at most `warm_max`; any
-other comes back from its row, unchanged.
+lets memory, waiting polls and the caller see the new record.
+
+Only active pets whose owners are here stay in memory: until a while after the last of them left, within bounds. One
+that lives by itself is here for its turn. Any other comes back from its row, unchanged.
 """
 
 import hmac
@@ -31,10 +33,16 @@ from tokenling.protocol import (
     Status,
     decide,
 )
-from tokenling.store import Store
+from tokenling.store import LivePet, Store
 
-WARM_MAX = 64
-"""Active pets whose records and states stay in memory: the default number of pets; 50 KB of save each as a rule."""
+WARM_MAX = 1024
+"""Active pets whose records and states stay in memory: as many owners as are here at once (a guess)."""
+WARM_BYTES_MAX = 32 * 1024 * 1024
+"""Of their saves; a state takes about four times its save's bytes beside it (measured), so 160 MiB in all."""
+WARM_S = 60.0
+"""How long a pet stays in memory when its owner has gone or says nothing: three times the 20 s between two words."""
+LOOKED_AT_ONCE = 32
+"""Saves read at once in the first look round: 32 of 1 MiB are what memory has to spare."""
 NO_KEY_HASH = bytes(KEY_HASH_BYTES)
 """Stands in for the key hash of a pet that is not there, so that telling it costs the same comparison."""
 
@@ -44,15 +52,18 @@ VIEW_SHARED_MS = 250
 log = structlog.stdlib.get_logger(__name__)
 
 
-class Thought:
-    """A turn that is being thought about: its job, and the epoch that its reply is committed under."""
+class Thought(NamedTuple):
+    """A turn that is being thought about: its job, and what it was asked of.
 
-    __slots__ = ("epoch", "job", "turn")
+    That is the record of `epoch` and `revision`, lived on to `state` at `asked_ms`; only with its reply is that stored.
+    """
 
-    def __init__(self, turn: Turn, epoch: int, job: Job) -> None:
-        self.turn = turn
-        self.epoch = epoch
-        self.job = job
+    turn: Turn
+    epoch: int
+    revision: int
+    state: State
+    asked_ms: int
+    job: Job
 
 
 class Retry(NamedTuple):
@@ -80,17 +91,20 @@ class Seen(NamedTuple):
 class Resident:
     """One pet as this process knows it. Whoever changes anything here holds `lock`.
 
-    `record` is None while the pet is cold. `thought`, `failures` and `retry` belong to the executor and are never
-    stored: after a restart they begin afresh.
+    `record` is None while the pet is cold; `owned_s` is when its owner was here last, on Trio's clock, None for one
+    that came to memory by itself. The rest belongs to the executor and is never stored: after a restart it begins
+    afresh. `summoned`: an owner's change has made a turn due, and the driver is on its way to it.
     """
 
     def __init__(self, pet_id: str) -> None:
         self.pet_id = pet_id
         self.lock = trio.Lock()
         self.visitors = 0
+        self.owned_s: float | None = None
         self.record: Record | None = None
         self.state: State | None = None
         self.thought: Thought | None = None
+        self.summoned = False
         self.failures = 0
         self.retry: Retry | None = None
         self.waiting_since: dict[str, float] = {}
@@ -100,17 +114,12 @@ class Resident:
     @property
     def thinking(self) -> bool:
         """Whether a generation of this pet is queued, running, or about to be committed."""
-        return self.thought is not None
+        return self.thought is not None or self.summoned
 
     def tell(self) -> None:
         """Let every waiting poll look again."""
         self.changed.set()
         self.changed = trio.Event()
-
-    def cool(self) -> None:
-        """Forget what the store holds anyway."""
-        self.record = None
-        self.state = None
 
     def calm(self) -> None:
         """Forget what the executor remembers of a life that is over."""
@@ -122,10 +131,12 @@ class Resident:
 class Dispatch:
     """The residents, and the store behind them."""
 
-    def __init__(self, store: Store, *, warm_max: int = WARM_MAX) -> None:
+    def __init__(self, store: Store, *, warm_max: int = WARM_MAX, warm_bytes_max: int = WARM_BYTES_MAX) -> None:
         self.catch_up = CatchUp()
         self._store = store
         self._warm_max = warm_max
+        self._warm_bytes_max = warm_bytes_max
+        self._warm_bytes = 0
         self._residents: dict[str, Resident] = {}
         self._warm: OrderedDict[str, Resident] = OrderedDict()
 
@@ -137,17 +148,29 @@ class Dispatch:
         """How many records are in memory."""
         return len(self._warm)
 
+    @property
+    def warm_bytes(self) -> int:
+        """How many bytes their saves have."""
+        return self._warm_bytes
+
     def residents(self) -> Sequence[Resident]:
         """Every pet that something in this process holds on to."""
         return tuple(self._residents.values())
 
     @contextmanager
-    def visit(self, pet_id: str) -> Iterator[Resident]:
-        """The resident, kept in the table as long as anyone visits it. Only for pets that are known to exist."""
+    def visit(self, pet_id: str, *, owner: bool = True) -> Iterator[Resident]:
+        """The resident, kept in the table as long as anyone visits it. Only for pets that are known to exist.
+
+        A pet that no `owner` visited leaves memory when the visit ends.
+        """
         pet = self._residents.get(pet_id)
         if pet is None:
             pet = self._residents[pet_id] = Resident(pet_id)
         pet.visitors += 1
+        if owner:
+            pet.owned_s = trio.current_time()
+            if pet_id in self._warm:
+                self._warm.move_to_end(pet_id)
         try:
             yield pet
         finally:
@@ -157,8 +180,23 @@ class Dispatch:
     def _let_go(self, pet: Resident) -> None:
         if pet.visitors == 0:
             pet.seen = None
+            if pet.owned_s is None:
+                self._forget(pet)
         if pet.visitors == 0 and pet.record is None and pet.failures == 0:
             self._residents.pop(pet.pet_id, None)
+
+    def cool_idle(self) -> None:
+        """Let go of the pets whose owners have not been here for a while. Looks at those and one more."""
+        gone_s = trio.current_time() - WARM_S
+        while self._warm:
+            pet = next(iter(self._warm.values()))
+            if pet.owned_s is None or pet.owned_s > gone_s:
+                return  # the one that was visited longest ago, or one that lives its turn and then leaves by itself
+            self._chill(pet)
+
+    async def live_pets(self, after: int) -> Sequence[LivePet]:
+        """The next active pets behind the place `after`, for the first look round; none: that was all."""
+        return await self._store.live_pets(after=after, most=LOOKED_AT_ONCE)
 
     async def known(self, pet_id: str, key_hash: bytes) -> Record | None:
         """The record if the key is its own, else None.
@@ -180,7 +218,6 @@ class Dispatch:
         """What is committed of the pet, from memory if it is warm."""
         assert pet.lock.locked(), "a pet is loaded by the holder of its lock"
         if pet.record is not None:
-            self._warm.move_to_end(pet.pet_id)
             return pet.record
         held = await self._store.load(pet.pet_id)
         if isinstance(held, Record):
@@ -228,15 +265,20 @@ class Dispatch:
         if record is None or record.status is not Status.ACTIVE:
             self._chill(pet)
             return
+        self._forget(pet)
         pet.record = record
         pet.state = state
         self._warm[pet.pet_id] = pet
-        self._warm.move_to_end(pet.pet_id)
-        while len(self._warm) > self._warm_max:
-            coldest = next(iter(self._warm.values()))
-            self._chill(coldest)
+        self._warm_bytes += len(record.save)
+        while len(self._warm) > self._warm_max or (self._warm_bytes > self._warm_bytes_max and len(self._warm) > 1):
+            self._chill(next(iter(self._warm.values())))
 
     def _chill(self, pet: Resident) -> None:
-        self._warm.pop(pet.pet_id, None)
-        pet.cool()
+        self._forget(pet)
         self._let_go(pet)
+
+    def _forget(self, pet: Resident) -> None:
+        """Take what the store holds anyway out of the table of those in memory."""
+        if self._warm.pop(pet.pet_id, None) is not None and pet.record is not None:
+            self._warm_bytes -= len(pet.record.save)
+        pet.record = pet.state = None

@@ -150,6 +150,12 @@ def still_wanted(state: State, turn: Turn) -> bool:
         return engine.pending_turn(state) == turn
 
 
+def owes(state: State) -> bool:
+    """Whether the pet has a turn to think about as it stands."""
+    with own_fault():
+        return engine.pending_turn(state) is not None
+
+
 def glimpse(state: State, now_ms: int) -> Glimpse:
     """The pet as it is at `now_ms` or at its next due turn; `state` stays as it is."""
     with own_fault():

@@ -7,7 +7,7 @@ library's own registry, HTTP server and locks have no part in a request.
 
 import contextlib
 import resource
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -23,7 +23,7 @@ from tokenling.host.condition import Condition
 from tokenling.host.envelopes import Health
 from tokenling.host.errors import ApiError
 from tokenling.host.shell import Doors
-from tokenling.host.tallies import BUCKETS_S
+from tokenling.host.tallies import BUCKETS_S, TURN_BUCKETS_S, Life
 from tokenling.store import Counts, Statistics, Store, StoreFailed
 
 ROUTE = "/metrics"
@@ -38,6 +38,7 @@ class Sources:
     condition: Condition
     connections: Callable[[], int]
     free_bytes: Callable[[], int]
+    life: Callable[[], Life]
 
 
 class Metrics:
@@ -73,6 +74,7 @@ class Metrics:
     def _families(self, counts: Counts | None) -> Iterable[Metric]:
         yield from _answered(self._sources.doors)
         yield from _now(self._sources)
+        yield from _lived(self._sources.life())
         yield from _stored(self._sources.store.statistics())
         if counts is not None:
             pets = GaugeMetricFamily("tokenling_pets", "Pets held, by status.", labels=["status"])
@@ -105,10 +107,27 @@ def _answered(doors: Doors) -> Iterable[Metric]:
         "tokenling_request_seconds", "How long answers took, long-polls included.", labels=["route"]
     )
     for route, held in sorted(tallies.in_bucket.items()):
-        reached = accumulate(held)
-        bounds = (*map(str, BUCKETS_S), "+Inf")
-        took.add_metric([route], list(zip(bounds, reached, strict=True)), tallies.seconds[route])
+        took.add_metric([route], _reached(BUCKETS_S, held), tallies.seconds[route])
     yield took
+
+
+def _reached(bounds_s: Sequence[float], held: Sequence[int]) -> list[tuple[str, int]]:
+    """Buckets as the format wants them: how many took up to each bound."""
+    return list(zip((*map(str, bounds_s), "+Inf"), accumulate(held), strict=True))
+
+
+def _lived(life: Life) -> Iterable[Metric]:
+    turns = HistogramMetricFamily(
+        "tokenling_turn_seconds", "From when a turn was due until its reply was on disk.", labels=["kind"]
+    )
+    for kind, held in sorted(life.turns.in_bucket.items()):
+        turns.add_metric([kind], _reached(TURN_BUCKETS_S, held), life.turns.seconds[kind])
+    yield turns
+    yield CounterMetricFamily("tokenling_turns_failed", "Generations that gave nothing.", life.turns.failed)
+    text = "Generations that were stopped since the owner did something."
+    yield CounterMetricFamily("tokenling_turns_cancelled", text, life.turns.cancelled)
+    yield GaugeMetricFamily("tokenling_pets_due", "Pets that are due and wait to be lived.", life.due)
+    yield GaugeMetricFamily("tokenling_pets_in_memory", "Pets whose save is in memory.", life.in_memory)
 
 
 def _now(sources: Sources) -> Iterable[Metric]:
@@ -146,4 +165,8 @@ def _stored(done: Statistics) -> Iterable[Metric]:
     yield CounterMetricFamily("tokenling_store_reads", "Reads that were asked for.", done.reads)
     yield CounterMetricFamily("tokenling_store_commits", "Transactions that reached the disk.", done.commits)
     yield CounterMetricFamily("tokenling_store_failed_commits", "Transactions that did not.", done.failed_commits)
+    text = "Processor time of its thread."
+    yield CounterMetricFamily("tokenling_store_cpu_seconds", text, done.cpu_s)
+    text = "Changes in the largest transaction so far."
+    yield GaugeMetricFamily("tokenling_store_largest_group", text, done.largest_group)
     yield GaugeMetricFamily("tokenling_store_queued", "Calls that wait for the store.", done.queued)

@@ -20,12 +20,13 @@ from tokenling.engine import Command, JsonValue, State, Step
 from tokenling.host import dispatch_rules as rules
 from tokenling.host import pets_answers as answers
 from tokenling.host import pets_refusals as refusals
-from tokenling.host.dispatch import WARM_MAX, Dispatch, Resident, Seen
+from tokenling.host.dispatch import WARM_BYTES_MAX, WARM_MAX, Dispatch, Resident, Seen
 from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, RulesFailed, UnfitName, checked_clock
 from tokenling.host.dispatch_rules import Glimpse
 from tokenling.host.envelopes import Envelope, Health, KeyChange, Prepared, TransferRequest, View
 from tokenling.host.executor import Executor
 from tokenling.host.ports import Generator, Gpu
+from tokenling.host.tallies import Life
 from tokenling.host.worker import workers_of
 from tokenling.protocol import (
     PREPARED_KEPT_MS,
@@ -63,6 +64,9 @@ LARGE_SAVE_BYTES = 16_384
 HOUSEKEEPING_S = 600.0
 """How often the store is looked through for what has waited too long: fine beside terms of a day and a week."""
 
+COOLING_S = 15.0
+"""How often pets leave memory whose owners have left: fine beside the minute that they stay."""
+
 log = structlog.stdlib.get_logger(__name__)
 
 
@@ -73,6 +77,7 @@ class PetsSettings:
     pets_max: int = PETS_MAX
     prepared_max: int = PREPARED_MAX
     warm_max: int = WARM_MAX
+    warm_bytes_max: int = WARM_BYTES_MAX
     weather_seed: str | None = None
 
 
@@ -105,9 +110,10 @@ class Pets:
         self._store = store
         self._now_ms = checked_clock(now_ms)
         self._brain = generators[0]
-        self.dispatch = Dispatch(store, warm_max=self._settings.warm_max)
+        chosen = self._settings
+        self.dispatch = Dispatch(store, warm_max=chosen.warm_max, warm_bytes_max=chosen.warm_bytes_max)
         self._queue, self._workers = workers_of(generators, gpu)
-        self.executor = Executor(self.dispatch, self._queue, self._now_ms)
+        self.executor = Executor(self.dispatch, self._queue, self._now_ms, lanes=self._queue.lanes)
         self._uploads = trio.CapacityLimiter(1)
         self._newcomers = trio.CapacityLimiter(1)
         self._serving = trio.CancelScope()
@@ -117,7 +123,7 @@ class Pets:
     # Life and death of the service.
 
     async def start(self) -> None:
-        """Refuse what this brain cannot run, else put every active pet on the clock. Changes nothing in the store."""
+        """Refuse what this brain cannot run. Reads no save and changes nothing in the store."""
         if self._brain.prompt_version not in {engine.PROMPT_VERSION, PROMPT_VERSION_UNKNOWN}:
             raise PromptVersionRefused(self._brain.brain_id, self._brain.prompt_version, engine.PROMPT_VERSION)
         self._check_names()
@@ -125,9 +131,6 @@ class Pets:
         others = {brain: pets for brain, pets in hosted.items() if brain != self._brain.brain_id and pets}
         if others:
             raise BrainInUse(self._brain.brain_id, others)
-        for pet_id, save in await self._store.live_pets():
-            await trio.lowlevel.checkpoint()  # reading many large saves takes seconds, and a signal may end the start
-            self.executor.clock.schedule(pet_id, self._first_look_ms(save))
         self._started = True
 
     def _check_names(self) -> None:
@@ -136,12 +139,6 @@ class Pets:
             rules.check_house(brain_id=self._brain.brain_id, weather_seed=seed, now_ms=self._now_ms())
         except engine.CommandRefused as refused:
             raise UnfitName(refused.path) from None
-
-    def _first_look_ms(self, save: bytes) -> int:
-        try:
-            return rules.wake_ms(rules.load_stored(save))
-        except RulesFailed:
-            return self._now_ms()  # the executor meets the same fault and quarantines the pet
 
     async def serve(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run the clock, the executor and the workers until `close`. A commit under way is finished first."""
@@ -153,6 +150,7 @@ class Pets:
             async with trio.open_nursery() as nursery:
                 await nursery.start(self.executor.serve)
                 nursery.start_soon(self._keep_house)
+                nursery.start_soon(self._keep_cool)
                 for worker in self._workers:
                     nursery.start_soon(worker.run)
                 task_status.started()
@@ -175,6 +173,10 @@ class Pets:
         workers = tuple(worker.health() for worker in self._workers)
         return Health(not reasons, reasons, workers, self._settings.pets_max, turns_waiting=len(self._queue))
 
+    def life(self) -> Life:
+        """How the pets' own lives go, for the metrics."""
+        return Life(self.executor.turns, self.executor.due, self.dispatch.warm)
+
     async def _keep_house(self) -> None:
         """Let go what has waited too long: pets that nobody activated, saves that a takeover replaced."""
         while True:
@@ -187,6 +189,12 @@ class Pets:
             else:
                 log.debug("the house was kept", expired=expired, purged=purged)
             await trio.sleep(HOUSEKEEPING_S)
+
+    async def _keep_cool(self) -> None:
+        """Let the pets out of memory whose owners have left: one timer for all of them."""
+        while True:
+            await trio.sleep(COOLING_S)
+            self.dispatch.cool_idle()
 
     # Owners' requests.
 

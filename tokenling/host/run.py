@@ -168,7 +168,7 @@ def _metrics(store: Store, pets: Pets, doors: Doors, address: Address) -> Shell:
     """The application of the second address: behind a shell too, so that it is bounded and answers as the first."""
     free = partial(free_bytes, store.path)
     condition = Condition(pets, doors.waits, free_bytes=free)
-    page = Metrics(Sources(doors, store, condition, lambda: doors.connections, free))
+    page = Metrics(Sources(doors, store, condition, lambda: doors.connections, free, pets.life))
     own = Doors(rates=Rates(None))
     return Shell(page, own, polls=None, allowed_origins=(), allowed_hosts=own_hosts(address), limits=WireLimits())
 

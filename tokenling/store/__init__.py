@@ -15,12 +15,13 @@ from tokenling.store.errors import (
 )
 from tokenling.store.restoring import Restored, restore
 from tokenling.store.store import Store, open_store
-from tokenling.store.values import Counts, PetSummary, Rebrained, ReplacedSave, Statistics
+from tokenling.store.values import Counts, LivePet, PetSummary, Rebrained, ReplacedSave, Statistics
 
 __all__ = [
     "Checked",
     "Counts",
     "FailureCode",
+    "LivePet",
     "OpenCode",
     "PetSummary",
     "PrefixUnknown",

@@ -9,7 +9,7 @@ from tokenling.store import rows, survey
 from tokenling.store.errors import FailureCode, StoreFailed
 from tokenling.store.rows import Unit
 from tokenling.store.task import StoreTask, open_task
-from tokenling.store.values import Counts, PetSummary, Rebrained, ReplacedSave, Statistics
+from tokenling.store.values import Counts, LivePet, PetSummary, Rebrained, ReplacedSave, Statistics
 
 
 class Store:
@@ -65,9 +65,9 @@ class Store:
         """The saves that takeovers replaced in the last days, oldest first."""
         return await self._task.call(lambda unit: survey.replaced_saves(unit.connection, pet_id), writes=False)
 
-    async def live_pets(self) -> tuple[tuple[str, bytes], ...]:
-        """Id and save of every active pet, to schedule them at start."""
-        return await self._task.call(lambda unit: survey.live_pets(unit.connection), writes=False)
+    async def live_pets(self, *, after: int = 0, most: int) -> tuple[LivePet, ...]:
+        """The next active pets behind the place `after` in the table, to schedule them; none: that was all."""
+        return await self._task.call(lambda unit: survey.live_pets(unit.connection, after, most), writes=False)
 
     async def counts(self) -> Counts:
         """How many pets there are, by status and by brain."""

@@ -8,7 +8,7 @@ from tokenling.protocol import BuryRecord, Rebrain, Record, Restore, Status, dec
 from tokenling.store import rows
 from tokenling.store.errors import PrefixUnknown
 from tokenling.store.rows import Unit
-from tokenling.store.values import Counts, PetSummary, ReplacedSave
+from tokenling.store.values import Counts, LivePet, PetSummary, ReplacedSave
 
 PREFIX_CHARACTERS_MIN = 8
 """A digest's prefix that may end a pet: short ones are slips of the hand."""
@@ -30,10 +30,12 @@ def counts(connection: apsw.Connection) -> Counts:
     return Counts(sum(by_status.values()), by_status, by_brain, hosted)
 
 
-def live_pets(connection: apsw.Connection) -> tuple[tuple[str, bytes], ...]:
-    """Id and save of each active pet."""
-    rows_ = connection.execute("SELECT pet_id, save FROM pets WHERE status = 'active' ORDER BY pet")
-    return tuple((pet_id, save) for pet_id, save in rows_)
+def live_pets(connection: apsw.Connection, after: int, most: int) -> tuple[LivePet, ...]:
+    """The active pets behind the place `after`, at most so many. Looks at no save but theirs."""
+    found = connection.execute(
+        "SELECT pet, pet_id, save FROM pets WHERE status = 'active' AND pet > ? ORDER BY pet LIMIT ?", (after, most)
+    )
+    return tuple(LivePet(*row) for row in found)
 
 
 def list_pets(connection: apsw.Connection) -> tuple[PetSummary, ...]:

@@ -9,6 +9,7 @@ that is cancelled before its group began leaves no trace; after that its call is
 """
 
 import contextlib
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -55,6 +56,7 @@ class StoreTask:
         self._limiter = anyio.CapacityLimiter(1)
         self._send, self._receive = trio.open_memory_channel[Call](QUEUE_MAX)
         self._writes = self._reads = self._commits = self._failed_commits = self._largest_group = 0
+        self._cpu_s = 0.0
 
     @property
     def database(self) -> Database:
@@ -70,6 +72,7 @@ class StoreTask:
             failed_commits=self._failed_commits,
             largest_group=self._largest_group,
             queued=self._send.statistics().current_buffer_used,
+            cpu_s=self._cpu_s,
         )
 
     async def call(self, work: Work[T], *, writes: bool) -> T:
@@ -133,10 +136,12 @@ class StoreTask:
         if not calls:
             return
         try:
-            outcomes = await anyio.to_thread.run_sync(run_group, self._database, calls, limiter=self._limiter)
+            done = await anyio.to_thread.run_sync(run_group, self._database, calls, limiter=self._limiter)
         except BaseException:
             _refuse(calls)
             raise
+        outcomes, cpu_s = done
+        self._cpu_s += cpu_s
         self._count(calls, outcomes)
         for call, outcome in zip(calls, outcomes, strict=True):
             call.answer(outcome)
@@ -156,10 +161,12 @@ def _refuse(calls: Sequence[Call]) -> None:
         call.answer(Failed(StoreFailed(FailureCode.CLOSED)))
 
 
-def run_group(database: Database, calls: Sequence[Call]) -> list[Done[object] | Failed]:
-    """In the thread: the writes of a group in one transaction, then its reads."""
+def run_group(database: Database, calls: Sequence[Call]) -> tuple[list[Done[object] | Failed], float]:
+    """In the thread: the writes of a group in one transaction, then its reads; and the processor time of both."""
+    began_s = time.thread_time()
     written = iter(database.write_group(works) if (works := [call.work for call in calls if call.writes]) else ())
-    return [next(written) if call.writes else database.read(call.work) for call in calls]
+    outcomes = [next(written) if call.writes else database.read(call.work) for call in calls]
+    return outcomes, time.thread_time() - began_s
 
 
 @asynccontextmanager

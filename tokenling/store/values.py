@@ -32,6 +32,15 @@ class PetSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class LivePet:
+    """An active pet and its save. `pet` is its place in the table: later ones come behind it."""
+
+    pet: int
+    pet_id: str
+    save: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ReplacedSave:
     """A save that a takeover replaced."""
 
@@ -51,7 +60,8 @@ class Rebrained:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What the store task did since it opened. A *group* is the calls that share one commit."""
+    """What the store task did since it opened. A *group* is the calls that share one commit; `cpu_s` is the processor
+    time that its thread took for them."""
 
     writes: int
     reads: int
@@ -59,3 +69,4 @@ class Statistics:
     failed_commits: int
     largest_group: int
     queued: int
+    cpu_s: float
