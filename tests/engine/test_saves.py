@@ -196,7 +196,7 @@ def test_bytes_that_are_no_save_are_refused(data: bytes, code: str) -> None:
     assert (raised.value.code, raised.value.path) == (code, "")
 
 
-def edited(path: str, text: str) -> bytes:
+def edited(path: str, text: str, *, compact: bool = False) -> bytes:
     """The lived save with the member at a JSON Pointer replaced by raw JSON text."""
     mark = "@@here@@"
     value: JsonValue = json.loads(dump_save(lived()))
@@ -209,7 +209,8 @@ def edited(path: str, text: str) -> bytes:
     else:
         assert isinstance(at, dict)
         at[last] = mark
-    return json.dumps(value).replace(f'"{mark}"', text).encode()
+    form = {"separators": (",", ":"), "ensure_ascii": False} if compact else {}
+    return json.dumps(value, **form).replace(f'"{mark}"', text).encode()
 
 
 WRONG: list[tuple[str, str, str]] = [
@@ -272,12 +273,49 @@ WRONG: list[tuple[str, str, str]] = [
 ]
 
 
+@pytest.mark.parametrize("compact", [False, True], ids=["spaced", "as the engine writes"])
 @pytest.mark.parametrize(("path", "text", "code"), WRONG)
-def test_a_wrong_field_is_refused_by_its_path(path: str, text: str, code: str) -> None:
+def test_a_wrong_field_is_refused_by_its_path(path: str, text: str, code: str, compact: bool) -> None:
     with pytest.raises(SaveRefused) as raised:
-        load_save(edited(path, text))
+        load_save(edited(path, text, compact=compact))
     assert raised.value.code == code
     assert raised.value.path.startswith(path) or code == "does_not_fit"
+
+
+QUICK_AND_WRONG = [
+    ("/v", "2.0", "not_an_integer"),
+    ("/engine", "true", "not_an_integer"),
+    ("/engine", "1.0", "not_an_integer"),
+    ("/hosting", '{"brainId":"","mode":"local","mode":"local","timeZone":"Etc/UTC"}', "duplicate_key"),
+    ("/bodyClockMs", "1781172000000.0", "float"),
+    ("/name", '" "', "unclean_text"),
+    ("/name", '"a  b"', "unclean_text"),
+    ("/name", '"a]"', "unclean_text"),
+]
+"""What a reader in a hurry could take for right."""
+
+
+@pytest.mark.parametrize(("path", "text", "code"), QUICK_AND_WRONG)
+def test_the_quick_way_takes_nothing_that_the_careful_one_refuses(path: str, text: str, code: str) -> None:
+    with pytest.raises(SaveRefused) as raised:
+        load_save(edited(path, text, compact=True))
+    assert raised.value.path.startswith(path)
+    assert raised.value.code in {code, "float"}
+
+
+@pytest.mark.parametrize("make", [egg, awake, lived])
+def test_what_the_engine_writes_is_read_the_quick_way(make: object) -> None:
+    assert callable(make)
+    state = make()
+    data = dump_save(state)
+    assert declared._read_plain(data) == state == declared._load_carefully(data)
+
+
+def test_members_that_nobody_declared_are_left_to_the_careful_way() -> None:
+    for path in ("/unknown", "/hosting/unknown", "/chat/0/unknown"):
+        with pytest.raises(declared.Doubt):
+            declared._read_plain(edited(path, "1", compact=True))
+        assert '"unknown":1' in dump_save(load_save(edited(path, "1", compact=True))).decode()
 
 
 def test_an_unknown_name_never_shows_in_a_refusal() -> None:
@@ -330,6 +368,13 @@ def test_a_mutated_save_is_refused_with_a_path_or_lives_on(data: st.DataObject) 
             del at[name]
     elif isinstance(at, list):
         at[data.draw(st.integers(0, len(at) - 1))] = data.draw(MUTANTS)
+    written = json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode(errors="surrogatepass")
+    try:
+        quick = declared._read_plain(written)
+    except (declared.Doubt, ValueError):
+        pass
+    else:
+        assert quick == declared._load_carefully(written)
     try:
         state = load_save(json.dumps(value).encode())
     except SaveRefused as refused:

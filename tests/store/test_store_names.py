@@ -7,8 +7,8 @@ import tokenling.store
 from tokenling.store.errors import FailureCode, failure_of
 
 NAMES = """
-Checked Counts FailureCode LivePet OpenCode PetSummary PrefixUnknown Rebrained ReplacedSave Restored StaleWrite Statistics
-Store StoreError StoreFailed StoreRefused back_up_beside check_file copy_to_try open_store restore
+Checked Counts FailureCode LivePet OpenCode PetSummary PrefixUnknown Rebrained ReplacedSave Restored StaleWrite
+Statistics Store StoreError StoreFailed StoreRefused back_up_beside check_file copy_to_try open_store restore
 """
 
 

@@ -2,11 +2,16 @@
 
 A shape refuses with the JSON Pointer of the first wrong field. What `parse_save_json` could not accept stands in the
 parsed value as a `Wrong`, so that it is refused with its path too.
+
+Each shape has two ways to load. `load` is the careful one: it knows where it is, and what it says is the verdict. A
+`reader` is quick: it takes what is plainly right, gives the same for it, and leaves all else (refusals, unknown
+members) to the careful one by raising `Doubt`.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Generic, Protocol, TypeVar
 
 from tokenling.engine.errors import SaveRefused
@@ -26,9 +31,17 @@ class Wrong:
         self.code = code
 
 
+class Doubt(Exception):
+    """Raised by a reader for whatever is not plainly right: `load` has the word then."""
+
+
+Reader = Callable[[object], object]
+
+
 class Shape(Protocol):
     """How one member of a save looks."""
 
+    def reader(self) -> Reader: ...
     def load(self, value: object, path: str) -> object: ...
     def dump(self, value: object) -> JsonValue: ...
     def schema(self) -> JsonObject: ...
@@ -61,6 +74,16 @@ class Int:
             raise SaveRefused("out_of_range", path)
         return value
 
+    def reader(self) -> Reader:
+        low, high, step = self.low, self.high, self.step
+
+        def read(value: object) -> object:
+            if type(value) is int and low <= value <= high and not value % step:
+                return value
+            raise Doubt
+
+        return read
+
     def dump(self, value: object) -> JsonValue:
         assert type(value) is int
         assert self.low <= value <= self.high
@@ -80,6 +103,14 @@ class Flag:
         if not isinstance(value, bool):
             raise SaveRefused("not_a_flag", path)
         return value
+
+    def reader(self) -> Reader:
+        def read(value: object) -> object:
+            if value is True or value is False:
+                return value
+            raise Doubt
+
+        return read
 
     def dump(self, value: object) -> JsonValue:
         assert isinstance(value, bool)
@@ -116,6 +147,16 @@ class Text:
             raise SaveRefused("unclean_text", path)
         return text
 
+    def reader(self) -> Reader:
+        low, high = self.low, self.high
+
+        def read(value: object) -> object:
+            if type(value) is str and low <= len(value) <= high and is_clean(value):
+                return value
+            raise Doubt
+
+        return read
+
     def dump(self, value: object) -> JsonValue:
         assert isinstance(value, str)
         assert self.low <= len(value) <= self.high
@@ -141,6 +182,16 @@ class Token:
             raise SaveRefused("unexpected_character", path)
         return text
 
+    def reader(self) -> Reader:
+        fits = re.compile(f"[0-9A-Za-z{re.escape(self.marks)}]{{{self.low},{self.high}}}").fullmatch
+
+        def read(value: object) -> object:
+            if type(value) is str and fits(value):
+                return value
+            raise Doubt
+
+        return read
+
     def dump(self, value: object) -> JsonValue:
         assert isinstance(value, str)
         return value
@@ -161,6 +212,16 @@ class OneOf:
         if text not in self.members:
             raise SaveRefused("unknown_member", path)
         return text
+
+    def reader(self) -> Reader:
+        members = frozenset(self.members)
+
+        def read(value: object) -> object:
+            if type(value) is str and value in members:
+                return value
+            raise Doubt
+
+        return read
 
     def dump(self, value: object) -> JsonValue:
         assert isinstance(value, str)
@@ -186,6 +247,16 @@ class Checked:
             raise SaveRefused(code, path)
         return text
 
+    def reader(self) -> Reader:
+        high, rule = self.high, self.rule
+
+        def read(value: object) -> object:
+            if type(value) is str and len(value) <= high and rule(value) is None:
+                return value
+            raise Doubt
+
+        return read
+
     def dump(self, value: object) -> JsonValue:
         assert isinstance(value, str)
         return value
@@ -202,6 +273,10 @@ class Optional:
 
     def load(self, value: object, path: str) -> object:
         return None if value is None else self.shape.load(value, path)
+
+    def reader(self) -> Reader:
+        inner = self.shape.reader()
+        return lambda value: None if value is None else inner(value)
 
     def dump(self, value: object) -> JsonValue:
         return None if value is None else self.shape.dump(value)
@@ -225,6 +300,16 @@ class ListOf:
         if not self.low <= len(value) <= self.high:
             raise SaveRefused("wrong_length", path)
         return tuple(self.shape.load(member, f"{path}/{at}") for at, member in enumerate(value))
+
+    def reader(self) -> Reader:
+        low, high, inner = self.low, self.high, self.shape.reader()
+
+        def read(value: object) -> object:
+            if type(value) is list and low <= len(value) <= high:
+                return tuple([inner(member) for member in value])
+            raise Doubt
+
+        return read
 
     def dump(self, value: object) -> JsonValue:
         assert isinstance(value, tuple)
@@ -279,6 +364,33 @@ class Record(Generic[T]):
             load_text(name, f"{path}/?")
         found["extra"] = canonical(unknown) if unknown else ""
         return self._make(**found)  # the members are the arguments, checked by a test
+
+    def reader(self) -> Callable[[object], T]:
+        """For records without members that nobody declared; those have `extra` to keep, and `load` does."""
+        members = {
+            attribute: (name, member.shape.reader(), member.default) for attribute, name, member in self._members
+        }
+        plan = [members[field.name] for field in fields(self._make) if field.name != "extra"]  # type: ignore[arg-type]
+        make, fixed = self._make, len(self._fixed)
+
+        def read(value: object) -> T:
+            if type(value) is not dict:
+                raise Doubt
+            held: list[object] = []
+            known = fixed
+            for name, inner, default in plan:
+                if name in value:
+                    held.append(inner(value[name]))
+                    known += 1
+                elif default is REQUIRED:
+                    raise Doubt
+                else:
+                    held.append(default)
+            if known != len(value):
+                raise Doubt
+            return make(*held)
+
+        return read
 
     def dump(self, value: object) -> JsonValue:
         written: JsonObject = dict(self._fixed)

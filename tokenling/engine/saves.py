@@ -5,6 +5,7 @@ Nothing of a refused save is used. Version 1 has no `hosting`: it becomes local 
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import date
 from typing import NoReturn
 
@@ -13,6 +14,7 @@ from tokenling.engine.balance import TRAITS
 from tokenling.engine.bounds import METER_MAX, TICK_MS, TIME_MS_MAX, TIME_MS_MIN
 from tokenling.engine.codec import (
     Checked,
+    Doubt,
     Flag,
     Int,
     ListOf,
@@ -296,8 +298,40 @@ def parse_save_json(data: bytes) -> object:
 # --- reading and writing -------------------------------------------------------------------------------------
 
 
+_read_state = STATE.reader()
+_plain_text = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
 def load_save(data: bytes) -> State:
     """The pet in a save of version 1 or 2. Raises `SaveRefused(code, path)`; nothing is half accepted."""
+    try:
+        state = _read_plain(data)
+    except (Doubt, ValueError, RecursionError):
+        state = _load_carefully(data)
+    _check_whole(state)
+    return state
+
+
+def _read_plain(data: bytes) -> State:
+    """The quick way for what `dump_save` writes: a third of the time. Raises `Doubt` or `ValueError` for all else.
+
+    Written again, JSON without spaces is the same text; with a member twice, or a lone surrogate, it is not.
+    """
+    if len(data) > bounds.SAVE_BYTES_MAX:
+        raise Doubt
+    text = data.decode()
+    value: object = json.loads(text)
+    if type(value) is not dict or _plain_text(value) != text or not _is_ours(value):
+        raise Doubt
+    return _read_state(value)
+
+
+def _is_ours(value: Mapping[str, object]) -> bool:
+    version, engine = value.get("v"), value.get("engine")
+    return type(version) is int and version == SAVE_VERSION and type(engine) is int and engine == ENGINE_VERSION
+
+
+def _load_carefully(data: bytes) -> State:
     value = parse_save_json(data)
     if not isinstance(value, dict):
         _refuse(value)
@@ -309,9 +343,7 @@ def load_save(data: bytes) -> State:
     elif version != SAVE_VERSION:
         raise SaveRefused("unknown_save_version", "/v")
     _check_engine(value)
-    state = STATE.load(value, "")
-    _check_whole(state)
-    return state
+    return STATE.load(value, "")
 
 
 def _refuse(value: object) -> NoReturn:

@@ -10,6 +10,8 @@ _REMOVED = re.compile(
 )
 """Controls, invisible and direction marks, lone surrogates, private use, noncharacters. The joiners U+200C and
 U+200D and the variation selectors stay: Persian and emoji are written with them."""
+_PLAIN = re.compile("[ -~]*")
+"""Printable ASCII: in it only the spaces are left to look at."""
 _VISIBLE = re.compile("[^ \u200c\u200d\ufe00-\ufe0f]")
 _RUNS = re.compile(" {2,}")
 _BRACKETS = str.maketrans("[]", "()")
@@ -38,7 +40,11 @@ def cut(text: str, length: int) -> str:
 
 def is_clean(text: str) -> bool:
     """Whether `clean` would leave the text as it is and no bracket is in it."""
-    return clean(text) == text and "[" not in text and "]" not in text
+    if "[" in text or "]" in text:
+        return False
+    if _PLAIN.fullmatch(text):
+        return "  " not in text and text.strip(" ") == text
+    return clean(text) == text
 
 
 def words_of(text: str) -> tuple[str, ...]:

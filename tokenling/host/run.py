@@ -17,6 +17,7 @@ Every part is built here and nowhere else; the brain's loader is handed in. A cr
 import contextlib
 import signal
 import socket
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Collection
 from functools import partial
@@ -51,6 +52,11 @@ from tokenling.store import Store, StoreFailed, StoreRefused, copy_to_try, open_
 STOP_S = 1.4
 """From the signal to the forced end of what does not stop by itself; the promise is 2 s."""
 
+SWITCH_S = 0.0002
+"""How long a thread keeps the interpreter when another wants it (Python's default: 5 ms). A lane gives it up for each
+step of its ORT session, a fraction of a millisecond, and wants it back behind: with the default it then waits 5 ms for
+the event loop, fifteen times a turn (docs/capacity.md)."""
+
 _Bound: TypeAlias = tuple[socket.socket, socket.socket | None]
 """The listener of the API and, where one is set, that of the metrics. A check only sees that they can be had."""
 
@@ -73,6 +79,7 @@ class _Stop:
 
 def run_host(plan: HostPlan) -> ExitCode:
     """Run until stopped; the exit code. Raises `HostRefused` when it cannot start; anything else is a crash."""
+    sys.setswitchinterval(SWITCH_S)
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(contextlib.closing(bind_listener(plan.settings.listen)))
         second = plan.settings.metrics_listen

@@ -46,6 +46,13 @@ def usage_of(pid: int) -> Usage:
     return Usage(time.monotonic(), loop_s, max(0.0, whole_s - loop_s), resident, threads, files)
 
 
+def machine_s() -> float:
+    """Processor time that the whole machine has taken so far: what others took beside a measurement spoils it."""
+    fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    idle = fields[3] + fields[4]
+    return (sum(fields) - idle) / os.sysconf("SC_CLK_TCK")
+
+
 Metrics = Mapping[str, float]
 """A scrape: `name{labels}` to its value."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.bench.capacity.profile import Sampling
-from tools.bench.capacity.served import Metrics, Served, Usage, usage_of
+from tools.bench.capacity.served import Metrics, Served, Usage, machine_s, usage_of
 from tools.bench.capacity.traffic import turns_per_s
 
 SETTLE_S = 60.0
@@ -30,12 +30,13 @@ class Look:
 
     usage: Usage
     metrics: Metrics
+    machine_s: float
     at_ms: int
 
 
 def look(host: Served) -> Look:
     metrics = host.metrics()
-    return Look(host.usage(), metrics, time.time_ns() // 1_000_000)
+    return Look(host.usage(), metrics, machine_s(), time.time_ns() // 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Window:
         asked, store_s = turns_per_s(self.pets), self.grew("tokenling_store_cpu_seconds_total")
         threads_s = self.after.usage.threads_s - self.before.usage.threads_s
         loop_s = self.after.usage.loop_s - self.before.usage.loop_s
-        commits = self.grew("tokenling_store_commits_total")
+        machine, commits = self.after.machine_s - self.before.machine_s, self.grew("tokenling_store_commits_total")
         reactive, idle = self.turns("reactive"), self.turns("idle")
         return {
             "pets": self.pets,
@@ -91,6 +92,7 @@ class Window:
                 "store": round(store_s / self.seconds, 3),
                 "loop": round(loop_s / self.seconds, 3),
                 "owners": round(self.owners_cpu_s / self.seconds, 3),
+                "others": round((machine - threads_s - loop_s - self.owners_cpu_s) / self.seconds, 3),
             },
             "rooms": self.rooms,
             "commitsPerS": round(commits / self.seconds, 1),
