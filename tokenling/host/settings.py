@@ -145,7 +145,7 @@ THREADS = Setting(
 GPU_DEVICE = Setting(
     "GPU_DEVICE",
     "Logical CUDA index (after `CUDA_VISIBLE_DEVICES`) of a second worker. Unset: CPU only. A GPU that does not start "
-    "leaves the CPU serving, with a line saying so; this version never starts one.",
+    "leaves the CPU serving, with a line saying so; one that fails later is given up, and its turn runs on the CPU.",
     None,
     f"a whole number from 0 to {GPU_INDEX_MAX}",
     whole(0, GPU_INDEX_MAX),

@@ -10,8 +10,9 @@
 ONNX Runtime and the tokenizers library are imported when the first brain is opened.
 """
 
-from tokenling.runtime.brain import PROMPT_VERSION_UNKNOWN, Brain, Precision, open_brain
+from tokenling.runtime.brain import PROMPT_VERSION_UNKNOWN, Brain, Precision, on_cuda, open_brain
 from tokenling.runtime.cancellation import Cancellation
+from tokenling.runtime.device import Device
 from tokenling.runtime.errors import BrainError, BrainRefused, GenerationRefused, LaneFailed, ReceiptRefused
 from tokenling.runtime.lane import Lane, decode, open_lane
 from tokenling.runtime.ort import Numerics
@@ -29,6 +30,7 @@ __all__ = [
     "Cancellation",
     "Choice",
     "DecodePlan",
+    "Device",
     "Generation",
     "GenerationRefused",
     "Lane",
@@ -42,6 +44,7 @@ __all__ = [
     "Verdict",
     "decode",
     "make_receipt",
+    "on_cuda",
     "open_brain",
     "open_lane",
     "plan_turn",

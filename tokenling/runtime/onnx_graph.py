@@ -249,17 +249,19 @@ def make_integers(name: str, values: Integers) -> bytes:
     )
 
 
-def write_model(model: bytes, nodes: Iterable[Node], constants: Iterable[bytes], *, opset: int, ir: int) -> bytes:
-    """The model with other nodes, more constants, and another version of the default operators. Its declared inputs
-    and outputs stay; what is said of values in between is left out."""
+def write_model(
+    model: bytes, nodes: Iterable[Node], constants: Iterable[bytes], *, opset: int | None = None, ir: int | None = None
+) -> bytes:
+    """The model with other nodes, more constants, and, where given, another version of the default operators and of
+    the format. Its declared inputs and outputs stay; what is said of values in between is left out."""
     changed: list[bytes | memoryview] = []
     for number, value, raw in raw_fields(memoryview(model), ""):
         if number == _MODEL_GRAPH and isinstance(value, memoryview):
             changed.append(bytes_field(number, *_graph_parts(value, nodes, constants)))
-        elif number == _MODEL_OPSET and isinstance(value, memoryview):
+        elif number == _MODEL_OPSET and isinstance(value, memoryview) and opset is not None:
             is_default = not _parts(value, "")[0].get(1, "")
             changed.append(bytes_field(number, integer_field(2, opset)) if is_default else raw)
-        elif number == _MODEL_IR:
+        elif number == _MODEL_IR and ir is not None:
             changed.append(integer_field(number, ir))
         else:
             changed.append(raw)

@@ -3,7 +3,8 @@
 Per step only small integers are written, into buffers that ONNX Runtime reads in place. Each present tensor is an
 OrtValue that becomes the next step's past, so a cache never passes through NumPy. Vectors of OrtValues go in and out by
 `run_with_ortvaluevector`: `IOBinding`, which binds every tensor by name, cost 0.02 ms more a step on a brain of two
-million weights (docs/performance.md).
+million weights (docs/performance.md). `BoundSteps` does bind, for devices with a memory of their own: caches stay
+there, only logits come back.
 """
 
 from collections.abc import Iterable, Sequence
@@ -71,17 +72,8 @@ class Steps:
         """
         if self._cancellation.is_cancelled:
             raise StepCancelled
-        feeds, fetches = self._new_vector(), self._new_vector()
-        push = feeds.push_back
-        for value in self._token_values(ids):
-            push(value)
-        for value in self._pasts:
-            push(value)
-        options = self._cancellation.run_options
         try:
-            self._session.run_with_ortvaluevector(
-                options, self._feed_names, feeds, self._fetch_names, fetches, self._devices
-            )
+            fetches = self._run(self._token_values(ids))
         except Exception as error:  # ORT raises its generic Fail for a terminated run
             if self._cancellation.is_cancelled:
                 raise StepCancelled from None
@@ -89,6 +81,21 @@ class Steps:
         self._tokens += len(ids)
         self._take_caches(fetches)
         return self._last_row(fetches[0].numpy(), len(ids))
+
+    def _run(self, token_values: "Iterable[onnxruntime.OrtValue]") -> "Sequence[onnxruntime.OrtValue]":
+        """Run the graph on the token inputs and the pasts; logits and presents."""
+        feeds, fetches = self._new_vector(), self._new_vector()
+        push = feeds.push_back
+        for value in token_values:
+            push(value)
+        for value in self._pasts:
+            push(value)
+        options = self._cancellation.run_options
+        self._session.run_with_ortvaluevector(
+            options, self._feed_names, feeds, self._fetch_names, fetches, self._devices
+        )
+        filled: Sequence[onnxruntime.OrtValue] = fetches
+        return filled
 
     def _token_values(self, ids: Sequence[int]) -> "Iterable[onnxruntime.OrtValue]":
         """The integer inputs of this step, in the layout's order."""
@@ -137,6 +144,36 @@ class Steps:
     def _element(self, name: str) -> str:
         """The element type of an input, int64 when the graph does not have it."""
         return next((item.element for item in self._layout.inputs if item.name == name), "int64")
+
+
+class BoundSteps(Steps):
+    """The same steps by I/O binding: each present stays in the memory of the brain's device and is the next past there.
+
+    ONNX Runtime carries the token inputs over and the last logits back. Growth is checked on the caches' shapes, which
+    are known without their contents.
+    """
+
+    def __init__(self, brain: "Brain", capacity: int, cancellation: Cancellation) -> None:
+        import onnxruntime
+
+        super().__init__(brain, capacity, cancellation)
+        self._wrap = onnxruntime.OrtValue
+        self._place = (brain.device.kind, brain.device.index)
+        shape = [1, brain.layout.kv_heads, 0, brain.layout.head_dim]
+        new = onnxruntime.OrtValue.ortvalue_from_shape_and_type
+        self._pasts = [new(shape, np.dtype(pair.element).type, *self._place) for pair in brain.layout.caches]
+
+    def _run(self, token_values: "Iterable[onnxruntime.OrtValue]") -> "Sequence[onnxruntime.OrtValue]":
+        """As `Steps._run`. A binding serves one step: an output that is still bound would be written over."""
+        bound = self._session.io_binding()
+        for name, value in zip(self._feed_names, (*map(self._wrap, token_values), *self._pasts), strict=True):
+            bound.bind_ortvalue_input(name, value)
+        bound.bind_output("logits")
+        for pair in self._layout.caches:
+            bound.bind_output(pair.present, *self._place)
+        self._session.run_with_iobinding(bound, self._cancellation.run_options)
+        outputs: Sequence[onnxruntime.OrtValue] = bound.get_outputs()
+        return outputs
 
 
 def _buffer(item: "TokenInput", length: int) -> Buffer:
