@@ -52,6 +52,8 @@ class BufferedSteps:
         self.capacity = capacity
         self.tokens = 0
         """In the caches."""
+        self.pieces: list[int] = []
+        """By how many tokens at a time they came there: rounding depends on it, so a receipt names it."""
         layout = model.layout
         self._feed_names = ["input_ids", "cache_position", *(pair.past for pair in layout.caches)]
         self._fetch_names = ["logits", *(pair.present for pair in layout.caches)]
@@ -89,13 +91,27 @@ class BufferedSteps:
         bound.places[...] = np.arange(self.tokens, self.tokens + len(ids))
         self._run(bound)
         self.tokens += len(ids)
+        self.pieces.append(len(ids))
         rows: Rows = bound.logits[0]
         return rows
 
     def truncate(self, tokens: int) -> None:
         """Forget what stands behind the first `tokens`."""
         assert 0 <= tokens <= self.tokens
-        self.tokens = tokens
+        while self.tokens > tokens:
+            self.tokens -= self.pieces.pop()
+        if self.tokens < tokens:  # within a piece: what is left of it counts as a shorter one
+            self.pieces.append(tokens - self.tokens)
+            self.tokens = tokens
+
+    def whole_pieces(self, tokens: int) -> int:
+        """The most tokens up to `tokens` that came there in whole pieces: so many more can be proved to the bit."""
+        kept = 0
+        for piece in self.pieces:
+            if kept + piece > tokens:
+                break
+            kept += piece
+        return kept
 
     def _run(self, bound: _Bound) -> None:
         options = self._cancellation.run_options
