@@ -6,6 +6,8 @@ step of SmolLM2 at 280 tokens. Where the step stands comes from `cache_position`
 changes from token to token: ids, places, caches and logits stay the same OrtValues.
 """
 
+import math
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -58,11 +60,13 @@ class BufferedSteps:
         self._feed_names = ["input_ids", "cache_position", *(pair.past for pair in layout.caches)]
         self._fetch_names = ["logits", *(pair.present for pair in layout.caches)]
         self._devices = [self._device] * len(self._fetch_names)
-        shape = (1, layout.kv_heads, capacity, layout.head_dim)
-        # zeros of this size are not touched before they are written: an unused tail costs no memory
-        self._caches = [np.zeros(shape, dtype=np.float32) for _ in layout.caches]
+        self._caches = _untouched(len(layout.caches), (1, layout.kv_heads, capacity, layout.head_dim))
         self._cache_values = [self._value(cache) for cache in self._caches]
         self._single: _Bound | None = None
+
+    def resume(self, cancellation: Cancellation) -> None:
+        """What runs next is stopped by this one: a cancellation that was set stays set."""
+        self._cancellation = cancellation
 
     def prefill(self, ids: Sequence[int], chunk: int = 0) -> Logits:
         """Run a prompt, at most `chunk` tokens a step (0 for all at once); the last token's logits (vocabulary,)."""
@@ -144,3 +148,14 @@ class BufferedSteps:
     def _value(self, array: "Ids | Rows") -> "onnxruntime.OrtValue":
         """An OrtValue over the array's own memory: the array must outlive it."""
         return self._binding.OrtValue.ortvalue_from_numpy(array, self._device)
+
+
+def _untouched(count: int, shape: tuple[int, ...]) -> list[Rows]:
+    """`count` float32 arrays of zeros that take no memory where nothing is written.
+
+    One map of pages that the system fills when they are touched. NumPy's zeros are as lazy only while the allocator
+    takes fresh pages for them; behind a model that was just loaded it hands out old ones, and wipes each.
+    """
+    each = -(-math.prod(shape) * 4 // mmap.PAGESIZE) * mmap.PAGESIZE
+    pages = mmap.mmap(-1, count * each, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return [np.frombuffer(pages, np.float32, math.prod(shape), at * each).reshape(shape) for at in range(count)]
