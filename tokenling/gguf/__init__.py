@@ -5,13 +5,16 @@
         file.tensors["token_embd.weight"].shape
         file.data("token_embd.weight")                 # a view of the raw bytes
         model = open_model(file, numerics="fast")      # the built graph in an ORT session
-    lane = open_lane(brain_of(model, tokenizer, eos_ids, brain_id="smollm2"))
+        tokenizer = gguf_tokenizer(file)               # from the metadata alone
+        template = chat_template(file)                 # None in a file without one
+    lane = open_lane(brain_of(model, tokenizer.for_brain(), tokenizer.stop_ids, brain_id="smollm2"))
     generation = generate(model, lane, plan)
 
 ONNX Runtime is imported when the first model is opened.
 """
 
 from tokenling.gguf.architectures import ARCHITECTURES, check_architecture
+from tokenling.gguf.chat_template import ChatTemplate, TemplateRefused, chat_template
 from tokenling.gguf.errors import GgufMalformed, GgufRefused, GgufUnsupported
 from tokenling.gguf.generate import generate
 from tokenling.gguf.ggml_types import GGML_TYPES, GgmlType
@@ -29,6 +32,7 @@ from tokenling.gguf.receipts import (
     verify_generation,
 )
 from tokenling.gguf.steps import BufferedSteps
+from tokenling.gguf.tokenizer import GgufTokenizer, gguf_tokenizer
 
 __all__ = [
     "ARCHITECTURES",
@@ -37,20 +41,25 @@ __all__ = [
     "GGML_TYPES",
     "QUANTIZATIONS",
     "BufferedSteps",
+    "ChatTemplate",
     "GenerationReceipt",
     "GgmlType",
     "GgufFile",
     "GgufMalformed",
     "GgufRefused",
     "GgufTensor",
+    "GgufTokenizer",
     "GgufUnsupported",
     "Hyperparameters",
     "MetaValue",
     "Metadata",
     "Model",
+    "TemplateRefused",
     "brain_of",
+    "chat_template",
     "check_architecture",
     "generate",
+    "gguf_tokenizer",
     "make_generation_receipt",
     "open_gguf",
     "open_model",
