@@ -37,7 +37,9 @@ class Scores:
         return math.exp(self.nll) if self.nll < math.log(1e308) else math.inf
 
 
-def score(model: Model, ids: Sequence[int], *, cancel: Cancellation | None = None, progress: Progress = silent) -> Scores:
+def score(
+    model: Model, ids: Sequence[int], *, cancel: Cancellation | None = None, progress: Progress = silent
+) -> Scores:
     """The scores of `ids`, at least two, on a model that was opened with `rows="all"`.
 
     They are run in steps of a length that the vocabulary alone decides: the same model and ids give the same bits.

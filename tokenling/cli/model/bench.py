@@ -118,9 +118,7 @@ def open_ways(
     return found
 
 
-def measured(
-    models: "Sequence[tuple[Model, float]]", prompts: Sequence[int], tokens: int, rounds: int
-) -> list[Row]:
+def measured(models: "Sequence[tuple[Model, float]]", prompts: Sequence[int], tokens: int, rounds: int) -> list[Row]:
     """A row for each model and prompt. Raises `LaneFailed`."""
     pairs = [(model, open_s, prompt) for model, open_s in models for prompt in prompts]
     times: list[list[Times]] = [[] for _ in pairs]

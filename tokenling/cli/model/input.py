@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from tokenling.cli.model.exits import ModelExit, refuse_option
 from tokenling.cli.console import refuse
+from tokenling.cli.model.exits import ModelExit, refuse_option
 
 TEXT_BYTES_MAX = 2**24
 """More than the longest context takes in any language; what is longer is refused before it is held in memory twice."""

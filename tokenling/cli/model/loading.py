@@ -1,6 +1,6 @@
 """From a file's path to a model that writes: what `run`, `chat`, `score`, `bench` and `verify` share."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ class Texts:
     template: "ChatTemplate | None"
     context: int
 
-    def prompt_ids(self, messages: Sequence[dict[str, str]]) -> list[int]:
+    def prompt_ids(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
         """The ids of a conversation that its model is to answer. Raises `TemplateRefused`."""
         assert self.template is not None
         return self.tokenizer.encode(self.template.render(messages), special=True, bos=False)

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TypeAlias
+from typing import ParamSpec
 
 import click
 
-Command: TypeAlias = Callable[..., None]
+P = ParamSpec("P")
 THREADS_MAX = 256
 """As the runtime's."""
 POSITIONS_MAX = 2**24
@@ -23,7 +23,10 @@ context_option = click.option(
     help="The longest sequence in tokens.  [default: the model's, at most 4096]",
 )
 threads_option = click.option(
-    "--threads", default=0, type=click.IntRange(0, THREADS_MAX), help="Threads of a step.  [default: the cores, at most 4]"
+    "--threads",
+    default=0,
+    type=click.IntRange(0, THREADS_MAX),
+    help="Threads of a step.  [default: the cores, at most 4]",
 )
 cache_option = click.option(
     "--cache-dir",
@@ -38,27 +41,23 @@ receipt_option = click.option(
 system_option = click.option("--system", help="What the chat template puts first, as the system's message.")
 
 
-class Thousandths(click.ParamType[int]):
-    """A decimal number of at most three places, as thousandths: sampling computes in integers."""
+def thousandths(most: int) -> Callable[[str | int], int]:
+    """Reads a decimal number of at most three places as thousandths: sampling computes in integers."""
 
-    name = "decimal"
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-
-    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
+    def decimal(value: str | int) -> int:
+        expected = f"a number from 0 to {most / 1000:g} with at most three decimals"
         try:
-            found = Decimal(value) * 1000
+            found = Decimal(value) * 1000 if isinstance(value, str) else Decimal(value)
         except InvalidOperation:
-            self.fail(f"{value!r} is not a number", param, ctx)
-        if not found.is_finite() or found != found.to_integral_value() or not 0 <= found <= self._most:
-            self.fail(f"{value} is not a number from 0 to {self._most / 1000:g} with at most three decimals", param, ctx)
+            raise click.BadParameter(f"{value!r} is not {expected}") from None
+        if not found.is_finite() or found != found.to_integral_value() or not 0 <= found <= most:
+            raise click.BadParameter(f"{value!r} is not {expected}")
         return int(found)
 
+    return decimal
 
-def sampling_options(command: Command) -> Command:
+
+def sampling_options(command: Callable[P, None]) -> Callable[P, None]:
     """How the next token is drawn, and how many are."""
     for option in reversed(_SAMPLING):
         command = option(command)
@@ -67,9 +66,9 @@ def sampling_options(command: Command) -> Command:
 
 _SAMPLING = (
     click.option("-n", "--max-tokens", type=click.IntRange(0, POSITIONS_MAX), help="Tokens to write at most."),
-    click.option("--temperature", default=800, type=Thousandths(100_000), help="0 is greedy.  [default: 0.8]"),
+    click.option("--temperature", default=800, type=thousandths(100_000), help="0 is greedy.  [default: 0.8]"),
     click.option("--top-k", default=40, type=click.IntRange(0, 2**20), show_default=True, help="0 keeps all."),
-    click.option("--top-p", default=950, type=Thousandths(1000), help="1 keeps all.  [default: 0.95]"),
+    click.option("--top-p", default=950, type=thousandths(1000), help="1 keeps all.  [default: 0.95]"),
     click.option("--seed", type=click.IntRange(0, 2**53 - 1), help="The same seed writes the same.  [default: chance]"),
     click.option("--stop", "stops", multiple=True, help="A text that ends it and is left out; may be given often."),
 )

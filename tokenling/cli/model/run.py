@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -158,7 +158,7 @@ def plan_of(texts: Texts, ids: list[int], asked: Asked) -> "DecodePlan | None":
     return DecodePlan(tuple(ids), new, asked.sampling, asked.stops, prefill_chunk=PREFILL_CHUNK)
 
 
-def finish_empty(ids: list[int], *, as_json: bool) -> None:
+def finish_empty(ids: list[int], *, as_json: bool) -> NoReturn:
     """End a run that is to write nothing: its prompt is good, and fits."""
     if as_json:
         put_json({"text": "", "promptTokens": len(ids), "tokens": 0, "stop": "length"})

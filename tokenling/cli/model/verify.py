@@ -57,10 +57,10 @@ def model_of(receipt: "GenerationReceipt", folder: Path) -> Path:
     name = next(iter(files), "") if isinstance(files, dict) else ""
     if not name or Path(name).name != name:
         refuse(ModelExit.OPTIONS, ["receipt files: found no file's name, expected the model's"])
-    for path in (folder / name, Path(name)):
-        if path.is_file():
-            return path
-    refuse(ModelExit.MODEL, [f"model {name}: not beside the receipt and not here; --model FILE says where it is"])
+    found = [path for path in (folder / name, Path(name)) if path.is_file()]
+    if not found:
+        refuse(ModelExit.MODEL, [f"model {name}: not beside the receipt and not here; --model FILE says where it is"])
+    return found[0]
 
 
 def verdict_of(
