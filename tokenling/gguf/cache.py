@@ -22,7 +22,7 @@ from tokenling.gguf.graph import WEIGHTS_FILE, BuiltGraph
 from tokenling.runtime.documents import JsonRefused, parse_object
 from tokenling.runtime.files import CHUNK_BYTES
 
-BUILDER_VERSION = 1
+BUILDER_VERSION = 2
 """Raised by any change after which the same file gives another graph."""
 FACTS_BYTES_MAX = 2**20
 """A guess: a thousand times what it takes."""

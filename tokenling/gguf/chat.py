@@ -2,7 +2,8 @@
 
 A turn's prompt is the whole conversation in its chat template. As far as its tokens are those in the caches already,
 they are kept; from the first that differs on (a template may tell the past in other words than it was said) it is run
-anew. Kept are whole pieces only, as they were run: so each turn has a receipt that can be proved to the bit.
+anew. In exact numerics whole pieces alone are kept, as they were run: so each turn has a receipt that can be proved to
+the bit.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -99,7 +100,7 @@ class Chat:
         pairs = zip(self._held, ids[:-1], strict=False)
         common = next((place for place, (held, wanted) in enumerate(pairs) if held != wanted),
                       min(len(self._held), len(ids) - 1))  # fmt: skip
-        kept = self._steps.whole_pieces(common)
+        kept = self._steps.whole_pieces(common) if self._model.numerics == "exact" else common
         self._forget(kept)
         return kept
 

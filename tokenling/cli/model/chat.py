@@ -89,7 +89,7 @@ class Talk:
         turn, _ = interruptible(lambda: self.chat.ask(text, wanted, cancel=cancel, on_token=self.screen.piece), cancel)
         self.turns += 1
         self.turn = turn
-        self.screen.replied(turn)
+        self.screen.replied(turn, self.chat.context)
 
     def _do(self, found: Do) -> bool:
         match found.word:

@@ -7,14 +7,11 @@ import click
 from tokenling.cli.console import tell
 from tokenling.cli.model.chat_lines import HELP
 from tokenling.cli.model.output import Stream
-from tokenling.cli.model.run import STOP_WORDS
+from tokenling.cli.model.run import STOP_WORDS, stop_remark
 from tokenling.cli.model.shown import put_json, table
 
 if TYPE_CHECKING:
     from tokenling.gguf import ChatTurn
-
-WHY = {"length": "stopped after {tokens} tokens: -n allows more, or the context is full", "cancelled": "interrupted"}
-"""What is told of a reply that its model did not end itself."""
 
 
 class TextScreen:
@@ -31,12 +28,12 @@ class TextScreen:
         """A piece of the reply."""
         self._stream.put(text)
 
-    def replied(self, turn: "ChatTurn") -> None:
+    def replied(self, turn: "ChatTurn", context: int) -> None:
         """The reply is over."""
         self._stream.end()
-        generation = turn.generation
-        if generation.stop in WHY:
-            tell([WHY[generation.stop].format(tokens=len(generation.token_ids))])
+        remark = stop_remark(turn.generation, len(turn.plan.prompt_ids), context)
+        if remark:
+            tell([remark])
 
     def context(self, used: int, most: int) -> None:
         """How much of it is used."""
@@ -65,7 +62,7 @@ class JsonScreen:
     def piece(self, text: str) -> None:
         put_json({"kind": "piece", "text": text})
 
-    def replied(self, turn: "ChatTurn") -> None:
+    def replied(self, turn: "ChatTurn", _context: int) -> None:
         generation = turn.generation
         put_json({
             "kind": "reply",

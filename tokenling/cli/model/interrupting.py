@@ -17,19 +17,21 @@ def interruptible(work: Callable[[], T], cancel: Cancellation) -> tuple[T, bool]
     """
     outcome: list[T] = []
     failures: list[BaseException] = []
+    is_over = threading.Event()
 
     def run() -> None:
         try:
             outcome.append(work())
         except BaseException as error:  # carried over the thread's end and raised again below
             failures.append(error)
+        finally:
+            is_over.set()
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
+    threading.Thread(target=run, daemon=True).start()
     was_interrupted = False
-    while thread.is_alive():
+    while not is_over.is_set():
         try:
-            thread.join()
+            is_over.wait()  # not `join`: interrupted once, it takes the thread for ended
         except KeyboardInterrupt:
             cancel.cancel()
             if was_interrupted:

@@ -181,7 +181,22 @@ def write(loaded: Loaded, plan: "DecodePlan", *, as_json: bool) -> "tuple[Genera
     on_token = None if as_json else stream.put
     found = interruptible(lambda: generate(loaded.model, loaded.lane, plan, cancel=cancel, on_token=on_token), cancel)
     stream.end()
+    remark = stop_remark(found[0], len(plan.prompt_ids), loaded.model.positions)
+    if remark:
+        tell([remark])
     return found
+
+
+def stop_remark(generation: "Generation", prompt_tokens: int, context: int) -> str:
+    """What is told of a text that its model did not end itself; empty when it did."""
+    if generation.stop == "cancelled":
+        return "interrupted"
+    if generation.stop != "length":
+        return ""
+    written = len(generation.token_ids)
+    if prompt_tokens + written >= context:
+        return f"stopped: the context of {context} tokens is full; -c allows more"
+    return f"stopped after {written} tokens; -n allows more"
 
 
 def keep_receipt(loaded: Loaded, plan: "DecodePlan", generation: "Generation", receipt: Path | None) -> None:

@@ -41,7 +41,7 @@ def command(*, receipt: BinaryIO, model: Path | None, threads: int, cache_dir: P
     data = receipt.read(RECEIPT_BYTES_MAX + 1)
     with refusals(model or Path("of the receipt")):
         found = parse_generation_receipt(data)
-        path = model or model_of(found, Path(receipt.name).parent)
+        path = model or model_of(found, Path(getattr(receipt, "name", "")).parent)
     with refusals(path):
         verdict = verdict_of(found, data, path, threads, cache_dir)
     if as_json:
@@ -67,13 +67,18 @@ def verdict_of(
     receipt: "GenerationReceipt", data: bytes, path: Path, threads: int, cache_dir: Path | None
 ) -> "Verdict":
     """The verdict of the model at `path`. Raises `GgufRefused`."""
-    from tokenling.gguf import verify_generation
+    from tokenling.gguf import GgufUnsupported, verify_generation
     from tokenling.runtime import Verdict
 
     if receipt.fields["numerics"] != "exact":
         return Verdict("not_provable_here", "numerics")  # no model is needed to say so
     positions = receipt.fields["positions"]
     assert isinstance(positions, int)
-    with opened_texts(path, max(0, positions)) as texts:
-        loaded = load(texts, "exact", threads=threads, cache_dir=cache_dir, digests=True)
+    try:
+        with opened_texts(path, max(0, positions)) as texts:
+            loaded = load(texts, "exact", threads=threads, cache_dir=cache_dir, digests=True)
+    except GgufUnsupported as refused:
+        if refused.code != "positions_range":
+            raise
+        return Verdict("different", "positions")  # this model has no sequence of such a length
     return verify_generation(data, loaded.model, loaded.lane)
