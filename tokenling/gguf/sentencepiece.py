@@ -1,12 +1,17 @@
 """A SentencePiece vocabulary as a `tokenizers.Tokenizer`: BPE by scores (`llama`) and unigram (`t5`).
 
 The pieces are found in Python (`spm.py`, `unigram.py`) and handed over by a pre-tokenizer in front of a BPE without
-merges, which knows their ids and falls back to bytes. So normalising, added tokens and ids are `tokenizers`'; offsets
-are not kept.
+merges, which knows their ids and falls back to bytes. So added tokens and ids are `tokenizers`'; offsets are not kept.
+As in llama.cpp and Transformers, text behind an added token is begun like a text of its own.
 """
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
+from tokenling.gguf.charsmap import Charsmap, read_charsmap
 from tokenling.gguf.errors import GgufMalformed
 from tokenling.gguf.metadata import Metadata
 from tokenling.gguf.spm import SPACE, SpmPieces
@@ -16,6 +21,7 @@ from tokenling.gguf.vocabulary import PREFIX, Kind, Vocabulary
 if TYPE_CHECKING:
     import tokenizers
 
+BLANKS = re.compile(" {2,}")
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 
@@ -27,21 +33,44 @@ class Pieces(Protocol):
         ...
 
 
-class PiecesFirst:
-    """The pre-tokenizer that `tokenizers` calls."""
+@dataclass(frozen=True, slots=True)
+class Normaliser:
+    """What SentencePiece does to a text first, in this order."""
 
-    def __init__(self, finder: Pieces) -> None:
+    charsmap: Charsmap | None
+    drops_blanks: bool
+    """At both ends, and all but one of a row."""
+    adds_blank: bool
+
+    def normalised(self, text: str) -> str:
+        """`text` with its blanks as SentencePiece writes them."""
+        if self.charsmap is not None:
+            text = self.charsmap.normalised(text)
+        if self.drops_blanks:
+            text = BLANKS.sub(" ", text).lstrip(" ")
+        if self.adds_blank and text:
+            text = " " + text
+        text = text.replace(" ", SPACE)
+        return text.rstrip(SPACE) if self.drops_blanks else text
+
+
+class PiecesFirst:
+    """The pre-tokenizer that `tokenizers` calls: it gets what lies between added tokens, and gives pieces."""
+
+    def __init__(self, normaliser: Normaliser, finder: Pieces) -> None:
+        self._normaliser = normaliser
         self._finder = finder
 
     def pre_tokenize(self, text: "tokenizers.PreTokenizedString") -> None:
-        """Cut what lies between added tokens."""
+        """Cut each part."""
         text.split(self._split)
 
     def _split(self, _place: int, text: "tokenizers.NormalizedString") -> "list[tokenizers.NormalizedString]":
         # fresh strings: a slice of a long one takes as long as the string is
         from tokenizers import NormalizedString
 
-        return [NormalizedString(piece) for piece in self._finder.pieces(str(text))]
+        pieces = self._finder.pieces(self._normaliser.normalised(str(text)))
+        return [NormalizedString(piece) for piece in pieces]
 
 
 def sentencepiece_of(vocabulary: Vocabulary, metadata: Metadata) -> "tokenizers.Tokenizer":
@@ -57,9 +86,8 @@ def sentencepiece_of(vocabulary: Vocabulary, metadata: Metadata) -> "tokenizers.
         Kind.NORMAL, Kind.BYTE, Kind.USER_DEFINED, Kind.CONTROL, Kind.UNKNOWN)}  # fmt: skip
     model = models.BPE(known, [], unk_token=unknown, fuse_unk=True, byte_fallback=falls_back, ignore_merges=True)
     found = Tokenizer(model)
-    if steps := _normalizers(metadata):
-        found.normalizer = steps
-    found.pre_tokenizer = pre_tokenizers.PreTokenizer.custom(PiecesFirst(finder))
+    first = PiecesFirst(_normaliser(metadata), finder)
+    found.pre_tokenizer = pre_tokenizers.PreTokenizer.custom(first)
     return found
 
 
@@ -112,26 +140,10 @@ def _check_apart(vocabulary: Vocabulary, scores: dict[str, float]) -> None:
                                 "control tokens that text does not spell")  # fmt: skip
 
 
-def _normalizers(metadata: Metadata) -> "tokenizers.normalizers.Normalizer | None":
-    from tokenizers import Regex, normalizers
-
-    steps: list[normalizers.Normalizer] = []
-    if charsmap := metadata.integers(PREFIX + "precompiled_charsmap", ()):
-        steps.append(_precompiled(charsmap))
-    if metadata.flag(PREFIX + "remove_extra_whitespaces", False):
-        steps += [normalizers.Replace(Regex("^ +| +$"), ""), normalizers.Replace(Regex(" {2,}"), " ")]
-    if adds_blank(metadata):
-        steps.append(normalizers.Prepend(" "))
-    return normalizers.Sequence([*steps, normalizers.Replace(" ", SPACE)])
-
-
-def _precompiled(charsmap: tuple[int, ...]) -> "tokenizers.normalizers.Normalizer":
-    from tokenizers import normalizers
-
-    try:
-        return normalizers.Precompiled(bytes(value & 0xFF for value in charsmap))
-    except BaseException as error:
-        # the library raises bare Exception, and a Rust panic arrives as a BaseException
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        raise GgufMalformed("charsmap", PREFIX + "precompiled_charsmap", f"{len(charsmap)} bytes", "a map") from None
+def _normaliser(metadata: Metadata) -> Normaliser:
+    key = PREFIX + "precompiled_charsmap"
+    values = metadata.get(key)
+    if values is not None and not isinstance(values, np.ndarray):
+        raise GgufMalformed("key_type", key, "no array of numbers", "an array of bytes")
+    charsmap = read_charsmap(values, key) if isinstance(values, np.ndarray) and values.size else None
+    return Normaliser(charsmap, metadata.flag(PREFIX + "remove_extra_whitespaces", False), adds_blank(metadata))

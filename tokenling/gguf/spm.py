@@ -52,8 +52,20 @@ def merge(text: str, scores: Mapping[str, float]) -> list[str]:
     return [symbol for symbol in symbols if symbol]
 
 
+def joined(pieces: list[str], known: Mapping[str, float]) -> list[str]:
+    """`pieces`, those in a row that are none joined: SentencePiece makes one unknown token of them.
+
+    >>> joined(["a", "ж", "ш", "b"], {"a": 0.0, "b": 0.0})
+    ['a', 'жш', 'b']
+    """
+    if all(map(known.__contains__, pieces)):
+        return pieces
+    runs = itertools.groupby(pieces, key=known.__contains__)
+    return [piece for is_known, run in runs for piece in (run if is_known else ["".join(run)])]
+
+
 class SpmPieces:
-    """Cuts normalised text into pieces, and characters that are none."""
+    """Cuts normalised text into pieces; characters in a row that are none stay together."""
 
     def __init__(self, scores: Mapping[str, float]) -> None:
         self._scores = scores
@@ -66,7 +78,7 @@ class SpmPieces:
 
     def pieces(self, text: str) -> list[str]:
         """`text` as SentencePiece cuts it."""
-        return [piece for word in self._border.split(text) for piece in self._word(word)]
+        return joined([piece for word in self._border.split(text) for piece in self._word(word)], self._scores)
 
     def _word(self, word: str) -> list[str]:
         if len(word) > WORD_CHARS_MAX:

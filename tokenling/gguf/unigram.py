@@ -4,6 +4,8 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from tokenling.gguf.spm import joined
+
 UNKNOWN_PENALTY = 10.0
 """SentencePiece's: what an unknown character lies below the worst piece."""
 _FLOAT = struct.Struct("<f")
@@ -11,11 +13,10 @@ _FLOAT = struct.Struct("<f")
 
 @dataclass(slots=True)
 class _End:
-    """The best way to an end: its sum, where its last piece starts, and whether that is an unknown character."""
+    """The best way to an end: its sum, and where its last piece starts."""
 
     score: float = 0.0
     start: int = -1
-    unknown: bool = False
 
 
 class UnigramPieces:
@@ -33,44 +34,30 @@ class UnigramPieces:
         ends = [_End() for _ in range(len(text) + 1)]
         for start in range(len(text)):
             here = ends[start].score
-            for piece_end, score, unknown in self._candidates(text, start):
+            for piece_end, score in self._candidates(text, start):
                 end, total = ends[piece_end], _rounded(score + here)
                 if end.start < 0 or total > end.score:
-                    end.score, end.start, end.unknown = total, start, unknown
-        return list(_joined(_backwards(text, ends)))
+                    end.score, end.start = total, start
+        return joined(_backwards(text, ends), self._scores)
 
-    def _candidates(self, text: str, start: int) -> Iterator[tuple[int, float, bool]]:
+    def _candidates(self, text: str, start: int) -> Iterator[tuple[int, float]]:
         """Where pieces that start here end; the character alone as unknown when it is no piece."""
         for end in range(start + 1, min(len(text), start + self._longest.get(text[start], 0)) + 1):
             score = self._scores.get(text[start:end])
             if score is not None:
-                yield end, score, False
+                yield end, score
         if text[start] not in self._scores:
-            yield start + 1, self._unknown, True
+            yield start + 1, self._unknown
 
 
-def _backwards(text: str, ends: list[_End]) -> list[tuple[str, bool]]:
-    """The pieces of the best way, in order, and whether each is unknown."""
-    found: list[tuple[str, bool]] = []
+def _backwards(text: str, ends: list[_End]) -> list[str]:
+    """The pieces of the best way, in order."""
+    found: list[str] = []
     at = len(text)
     while at > 0:
-        found.append((text[ends[at].start : at], ends[at].unknown))
+        found.append(text[ends[at].start : at])
         at = ends[at].start
     return found[::-1]
-
-
-def _joined(pieces: list[tuple[str, bool]]) -> Iterator[str]:
-    run = ""
-    for piece, unknown in pieces:
-        if unknown:
-            run += piece
-            continue
-        if run:
-            yield run
-            run = ""
-        yield piece
-    if run:
-        yield run
 
 
 def _rounded(value: float) -> float:
