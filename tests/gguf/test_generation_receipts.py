@@ -1,12 +1,14 @@
 """A generation's receipt runs again to the same tokens, and says so when anything in it was changed."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from test_gguf_model import DRAWN, GREEDY, PROMPT, lane_of, opened, plan
 
 from tokenling.gguf.generate import generate
 from tokenling.gguf.receipts import make_generation_receipt, parse_generation_receipt, verify_generation
+from tokenling.gguf.steps import BufferedSteps
 from tokenling.runtime import Cancellation, ReceiptRefused
 
 
@@ -42,6 +44,20 @@ def test_a_cancelled_generation_verifies_as_far_as_it_came(parts) -> None:  # ty
     found = generate(model, lane, plan(DRAWN), cancel=cancel, on_token=lambda _piece: cancel.cancel())
     made = make_generation_receipt(model, lane, plan(DRAWN), found)
     assert "identical" == verify_generation(made.owner_json(), model, lane).kind
+
+
+def test_the_receipt_of_a_chats_second_turn_verifies_by_the_pieces_that_were_held(parts) -> None:  # type: ignore[no-untyped-def]
+    model, lane = parts
+    steps = BufferedSteps(model, 64, Cancellation())
+    first = generate(model, lane, plan(DRAWN, 6), steps=steps)
+    held, pieces = (*PROMPT, *first.token_ids[:-1]), tuple(steps.pieces)
+    assert (len(PROMPT), 1, 1, 1, 1, 1) == pieces
+    more = replace(plan(DRAWN, 9), prompt_ids=(first.token_ids[-1], 7, 8, 9))
+    second = generate(model, lane, more, steps=steps)
+    whole = replace(more, prompt_ids=held + more.prompt_ids)
+    made = make_generation_receipt(model, lane, whole, second, pieces=pieces)
+    assert "identical" == verify_generation(made.owner_json(), model, lane).kind
+    assert [[len(PROMPT), 1], [1, 5]] == json.loads(made.public_json())["pieces"]
 
 
 def test_the_public_part_holds_neither_prompt_nor_tokens(parts, receipt: bytes) -> None:  # type: ignore[no-untyped-def]
@@ -99,6 +115,13 @@ def test_what_was_made_otherwise_is_not_provable_here(field: str, value: str, pa
         ({"stop": "because"}, "receipt_field"),
         ({"seed": "7"}, "receipt_field"),
         ({"ignoreEos": 1}, "receipt_field"),
+        ({"pieces": [3]}, "receipt_field"),
+        ({"pieces": [[3]]}, "receipt_field"),
+        ({"pieces": [[0, 1]]}, "receipt_field"),
+        ({"pieces": [[1, -1]]}, "receipt_field"),
+        ({"pieces": [["1", 1]]}, "receipt_field"),
+        ({"pieces": [[5, 1]]}, "receipt_field"),  # the whole prompt: nothing left to choose from
+        ({"pieces": [[1, 2**53]]}, "receipt_field"),
         ({"more": 1}, "receipt_field"),
     ],
 )

@@ -112,6 +112,16 @@ def test_truncated_steps_write_what_fresh_ones_write() -> None:
     assert np.abs(expected - steps.step(PROMPT[-1:])).max() < 1e-5
 
 
+def test_steps_know_by_which_pieces_their_tokens_came() -> None:
+    steps = BufferedSteps(opened(), 32, Cancellation())
+    steps.prefill(PROMPT, 2)
+    steps.step([7])
+    assert [2, 2, 1, 1] == steps.pieces
+    assert (4, 2, 0) == (steps.whole_pieces(4), steps.whole_pieces(3), steps.whole_pieces(1))
+    steps.truncate(3)
+    assert (3, [2, 1]) == (steps.tokens, steps.pieces)
+
+
 def test_a_context_that_is_full_is_an_error_and_no_silent_cut() -> None:
     model = opened(positions=16)
     with pytest.raises(GenerationRefused, match="does_not_fit"):
@@ -119,6 +129,8 @@ def test_a_context_that_is_full_is_an_error_and_no_silent_cut() -> None:
     steps = BufferedSteps(model, 8, Cancellation())
     with pytest.raises(GenerationRefused, match="at most 8"):
         steps.prefill(range(9))
+    with pytest.raises(GenerationRefused, match="context of 8"):
+        generate(model, lane_of(model), plan(max_new=4), steps=steps)
     assert 0 == steps.tokens
 
 

@@ -246,17 +246,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> None:
 def test_the_public_names_are_these() -> None:
     assert tokenling.gguf.__all__ == [
         "ARCHITECTURES", "FLOATS", "GENERATION_RECEIPT_VERSION", "GGML_TYPES", "QUANTIZATIONS", "BufferedSteps",
-        "GenerationReceipt", "GgmlType", "GgufFile", "GgufMalformed", "GgufRefused", "GgufTensor", "GgufUnsupported",
-        "Hyperparameters", "MetaValue", "Metadata", "Model", "brain_of", "check_architecture", "generate",
-        "make_generation_receipt", "open_gguf", "open_model", "parse_generation_receipt", "read_hyperparameters",
-        "verify_generation",
+        "Chat", "ChatTemplate", "ChatTurn", "ContextOverflow", "GenerationReceipt", "GgmlType", "GgufFile",
+        "GgufMalformed", "GgufRefused", "GgufTensor", "GgufTokenizer", "GgufUnsupported", "Hyperparameters",
+        "MemoryNeed", "MetaValue", "Metadata", "Model", "Scores", "Summary", "TemplateRefused", "Wanted", "brain_of",
+        "chat_template", "check_architecture", "generate", "gguf_tokenizer", "make_generation_receipt", "memory_of",
+        "open_gguf", "open_model", "parse_generation_receipt", "read_hyperparameters", "room_for", "score",
+        "summarize", "verify_generation",
     ]  # fmt: skip
     assert all(hasattr(tokenling.gguf, name) for name in tokenling.gguf.__all__)
     assert issubclass(GgufRefused, BrainRefused)
 
 
 def test_importing_the_room_loads_no_heavy_library() -> None:
-    heavy = "{'onnxruntime', 'tokenizers', 'onnx', 'trio', 'gguf'}"
+    heavy = "{'onnxruntime', 'tokenizers', 'onnx', 'trio', 'gguf', 'jinja2'}"
     code = f"import sys, tokenling.gguf; print(sorted({heavy} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"

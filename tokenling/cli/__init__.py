@@ -1,21 +1,9 @@
 """The command line, one module per command; a command's module is imported when it is called."""
 
-from dataclasses import dataclass
-from importlib import import_module
-
 import click
 
 from tokenling import __version__
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Where a command is, and what `tokenling --help` says of it."""
-
-    module: str
-    attribute: str
-    summary: str
-
+from tokenling.cli.lazy import Entry, LazyGroup
 
 COMMANDS = {
     "preview": Entry("tokenling.cli.preview", "preview", "Start a home for pets on this machine."),
@@ -29,31 +17,17 @@ COMMANDS = {
     "verify": Entry("tokenling.cli.verify", "command", "Run a turn again from its turn receipt."),
     "contract": Entry("tokenling.cli.contract", "command", "Print what every build of the engine agrees on."),
     "site": Entry("tokenling.cli.site", "site", "Write the browser app as a static site."),
+    "model": Entry("tokenling.cli.model", "model", "Run, chat with, measure and prove any GGUF model."),
     "brain": Entry("tokenling.cli.brain", "command", "Show where the shipped brain is, and its digests."),
 }
 """In the order of `tokenling --help`."""
 
 
-class LazyGroup(click.Group):
-    """Loads only the command that was asked for, so that help and `--version` do not wait for ONNX Runtime."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        command = getattr(import_module(entry.module), entry.attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+class _Main(LazyGroup):
+    entries = COMMANDS
 
 
-@click.group(cls=LazyGroup)
+@click.group(cls=_Main)
 @click.version_option(__version__, prog_name="tokenling")
 def main() -> None:
     """A home for tokenlings: pets whose mind is a small language model."""

@@ -6,8 +6,7 @@ from typing import NoReturn
 
 import click
 
-from tokenling.cli.logs import LEVELS
-from tokenling.host.exits import ExitCode
+LEVELS = ("debug", "info", "warning", "error")
 
 log_level_option = click.option(
     "--log-level",
@@ -24,7 +23,7 @@ def tell(lines: Sequence[str]) -> None:
         click.echo(f"tokenling: {line}", err=True)
 
 
-def refuse(exit_code: ExitCode, lines: Sequence[str]) -> NoReturn:
+def refuse(exit_code: int, lines: Sequence[str]) -> NoReturn:
     """End with one line for each thing that is wrong."""
     for line in lines:
         click.echo(f"tokenling: error: {line}", err=True)

@@ -15,8 +15,6 @@ from structlog.typing import EventDict, WrappedLogger
 
 from tokenling.host.faults import shown_frames
 
-LEVELS = ("debug", "info", "warning", "error")
-
 
 def set_up_logs(level: str) -> None:
     """Send every logger of this process to standard error in one form; uncaught exceptions too."""

@@ -15,6 +15,7 @@ from tokenling.gguf.graph import MICROSOFT, BuiltGraph, Graph
 from tokenling.gguf.header import GgufTensor
 from tokenling.gguf.hyperparameters import Hyperparameters, Keys, read_hyperparameters
 from tokenling.gguf.linear import Linears
+from tokenling.gguf.progress import Progress, silent
 from tokenling.gguf.protobuf import ELEMENTS, ValueInfo
 from tokenling.gguf.quantization import FLOATS, Blocks
 from tokenling.gguf.reader import GgufFile
@@ -54,11 +55,11 @@ def resolve(file: GgufFile, choices: Choices) -> tuple[Hyperparameters, Keys, Ch
     return h, keys, replace(choices, positions=positions)
 
 
-def build_model(file: GgufFile, choices: Choices) -> BuiltGraph:
+def build_model(file: GgufFile, choices: Choices, progress: Progress = silent) -> BuiltGraph:
     """The file's model as a graph. Raises `GgufRefused` naming the key or the tensor that stands in the way."""
     h, keys, choices = resolve(file, choices)
     row = read_architecture(keys, h)
-    weights = Weights(file)
+    weights = Weights(file, progress)
     rope = read_rope(keys, weights, h, choices.positions)
     graph = _Builder(weights, h, row, choices).build(rope)
     weights.check_all_used()

@@ -1,12 +1,10 @@
-"""One generation over a GGUF model: the runtime's plan, sampling and text, over caches that are written in place."""
-
-import time
+"""One generation over a GGUF model: the runtime's loop over caches that are written in place."""
 
 from tokenling.gguf.model import Model
 from tokenling.gguf.steps import BufferedSteps
-from tokenling.runtime import Cancellation, DecodePlan, Generation, Lane
-from tokenling.runtime.cancellation import StepCancelled
-from tokenling.runtime.lane import OnToken, check_plan, generation_of
+from tokenling.runtime import Cancellation, DecodePlan, Generation, GenerationRefused, Lane, run_plan
+from tokenling.runtime.lane import check_plan
+from tokenling.runtime.loop import OnToken
 from tokenling.runtime.writer import Writer
 
 GENERATION_PROVIDER = "CPUExecutionProvider"
@@ -32,21 +30,13 @@ def generate(
         check_plan(plan, lane.brain)
         if steps is None:
             steps = BufferedSteps(model, len(plan.prompt_ids) + plan.max_new, cancel or Cancellation())
-        return _run(steps, Writer(plan, lane.index, lane.brain.config.eos_ids), plan, on_token)
+        check_room(steps, plan)
+        return run_plan(steps, Writer(plan, lane.index, lane.brain.config.eos_ids), plan, on_token)
 
 
-def _run(steps: BufferedSteps, writer: Writer, plan: DecodePlan, on_token: OnToken | None) -> Generation:
-    """Prefill, then step until the writer ends it."""
-    started = decoding = time.perf_counter()
-    try:
-        logits = steps.prefill(plan.prompt_ids, plan.prefill_chunk)
-        decoding = time.perf_counter()
-        while feed := writer.write(logits):
-            if on_token is not None and writer.piece:
-                on_token(writer.piece)
-            logits = steps.step(feed)
-    except StepCancelled:
-        writer.cancel()
-    if on_token is not None and writer.piece:
-        on_token(writer.piece)
-    return generation_of(writer, (decoding - started) * 1000, (time.perf_counter() - decoding) * 1000)
+def check_room(steps: BufferedSteps, plan: DecodePlan) -> None:
+    """Refuse a plan that would outgrow the caches on its way."""
+    total = steps.tokens + len(plan.prompt_ids) + plan.max_new
+    if total > steps.capacity:
+        expected = f"at most the context of {steps.capacity}"
+        raise GenerationRefused("does_not_fit", "prompt and output", f"{total} tokens", expected)

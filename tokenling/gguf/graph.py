@@ -10,6 +10,8 @@ from tokenling.gguf.protobuf import Array, Attribute, Constant, Node, ValueInfo,
 MICROSOFT = "com.microsoft"
 INLINE_BYTES_MAX = 1024
 """Constants up to here lie in the graph itself: ONNX Runtime reads shapes and axes before it takes external data."""
+SMALL_BYTES_MAX = 2**16
+"""Constants up to here stand at the file's beginning: as much as a page fault maps around a byte that is asked for."""
 WEIGHTS_FILE = "weights.bin"
 WEIGHTS_ALIGNMENT = 64
 """A cache line: what the kernels' widest loads like."""
@@ -108,7 +110,8 @@ class Graph:
         offsets: dict[int, int] = {}  # by place in memory: views of one array are one weight
         places: dict[str, Place] = {}
         end = 0
-        for name, values in weights.items():
+        # norms' gains stay mapped when matrices are packed: side by side they share the pages that come with each
+        for name, values in sorted(weights.items(), key=lambda item: item[1].nbytes > SMALL_BYTES_MAX):
             if values.ctypes.data not in offsets:
                 offsets[values.ctypes.data] = end
                 end += -(-values.nbytes // WEIGHTS_ALIGNMENT) * WEIGHTS_ALIGNMENT

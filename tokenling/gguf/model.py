@@ -12,6 +12,7 @@ from tokenling.gguf.build import Choices, Rows, build_model, resolve
 from tokenling.gguf.graph import WEIGHTS_FILE
 from tokenling.gguf.hyperparameters import Hyperparameters
 from tokenling.gguf.pages import give_back
+from tokenling.gguf.progress import Progress, silent
 from tokenling.gguf.reader import GgufFile
 from tokenling.runtime import PROMPT_VERSION_UNKNOWN, Brain, BrainRefused, Numerics
 from tokenling.runtime.config import ModelConfig
@@ -51,20 +52,22 @@ def open_model(
     threads: int = 1,
     cache_dir: Path | None = None,
     digests: bool = False,
+    progress: Progress = silent,
 ) -> Model:
     """The file's model, ready to run. Raises `GgufRefused` for a file that does not run here.
 
     `positions` is the longest sequence (0: the training's, at most 4096). `rows`: logits of the last token only, or of
     `all` for scoring. `cache_dir` keeps the built graph for the next time; that, and `digests`, reads the whole file
-    for its SHA-256. The file may be closed afterwards.
+    for its SHA-256. `progress` is told how far it came. The file may be closed afterwards.
     """
     if not 1 <= threads <= THREADS_MAX:
         raise BrainRefused("threads_range", "threads", threads, f"1 to {THREADS_MAX}")
     ort_version = check_installation()
     h, _, choices = resolve(file, Choices(numerics, rows, positions))
-    files = {path.name: cache.sha256_of(path) for path in file.paths} if digests or cache_dir else {}
+    files = _digests(file, progress) if digests or cache_dir else {}
     kept = None if cache_dir is None else cache_dir.resolve() / cache.cache_key(files, choices)
-    with _built(file, choices, kept) as (folder, notes, was_cached):
+    with _built(file, choices, kept, progress) as (folder, notes, was_cached):
+        progress("loading", 1, 1)
         session = _session(folder, numerics, threads)
     return Model(
         hyperparameters=h,
@@ -101,32 +104,46 @@ def brain_of(model: Model, tokenizer: Tokenizer, eos_ids: tuple[int, ...], *, br
     )
 
 
+def _digests(file: GgufFile, progress: Progress) -> dict[str, str]:
+    """The SHA-256 of each file of the set."""
+    done = 0
+
+    def told(size: int) -> None:
+        nonlocal done
+        done += size
+        progress("reading", done, file.size_bytes)
+
+    return {path.name: cache.sha256_of(path, told) for path in file.paths}
+
+
 @contextmanager
-def _built(file: GgufFile, choices: Choices, kept: Path | None) -> Iterator[tuple[Path, tuple[str, ...], bool]]:
+def _built(
+    file: GgufFile, choices: Choices, kept: Path | None, progress: Progress
+) -> Iterator[tuple[Path, tuple[str, ...], bool]]:
     """A folder with the built graph, its notes, and whether it was there before. Without `kept` it goes again."""
     notes = None if kept is None else cache.kept_notes(kept)
     if kept is not None and notes is not None:
         yield kept, notes, True
         return
     if kept is not None:
-        yield kept, _keep(file, choices, kept), False
+        yield kept, _keep(file, choices, kept, progress), False
         return
     # a file that is still mapped cannot be deleted on Windows
     with tempfile.TemporaryDirectory(prefix="tokenling-gguf-", ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
-        yield folder, _write(file, choices, folder), False
+        yield folder, _write(file, choices, folder, progress), False
 
 
-def _keep(file: GgufFile, choices: Choices, folder: Path) -> tuple[str, ...]:
+def _keep(file: GgufFile, choices: Choices, folder: Path, progress: Progress) -> tuple[str, ...]:
     """Build and keep; the graph's notes. The graph itself is gone before ONNX Runtime makes its own of it."""
-    graph = build_model(file, choices)
+    graph = build_model(file, choices, progress)
     cache.keep(folder, graph)
     return graph.notes
 
 
-def _write(file: GgufFile, choices: Choices, folder: Path) -> tuple[str, ...]:
+def _write(file: GgufFile, choices: Choices, folder: Path, progress: Progress) -> tuple[str, ...]:
     """Build and write; the graph's notes."""
-    graph = build_model(file, choices)
+    graph = build_model(file, choices, progress)
     cache.write_model(folder, graph)
     return graph.notes
 

@@ -6,18 +6,28 @@ form, digests as there. The owner's copy adds the prompt's ids, the stops and th
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TypeAlias
 
 from tokenling.gguf.cache import BUILDER_VERSION
 from tokenling.gguf.generate import GENERATION_PROVIDER
 from tokenling.gguf.model import Model
 from tokenling.gguf.steps import BufferedSteps
-from tokenling.runtime import Cancellation, DecodePlan, Generation, GenerationRefused, Lane, ReceiptRefused, Sampling
+from tokenling.runtime import (
+    Cancellation,
+    DecodePlan,
+    Generation,
+    GenerationRefused,
+    Lane,
+    ReceiptRefused,
+    Sampling,
+    Verdict,
+)
 from tokenling.runtime.documents import JsonObject, JsonRefused, JsonValue, canonical_json, kind_of, parse_object
-from tokenling.runtime.lane import check_plan, generation_of
+from tokenling.runtime.lane import check_plan
+from tokenling.runtime.loop import generation_of, replay
 from tokenling.runtime.receipts import STOPS, ids_sha256, processor_features, sha256
-from tokenling.runtime.sampling import could_choose
-from tokenling.runtime.verify import Verdict
+from tokenling.runtime.sampling import Logits
 from tokenling.runtime.writer import Writer
 
 GENERATION_RECEIPT_VERSION = 1
@@ -33,6 +43,7 @@ _SHAPES: Mapping[str, type] = {
     "processor": list,
     "positions": int,
     "prefillChunk": int,
+    "pieces": list,
     "maxNew": int,
     "temperatureMilli": int,
     "topK": int,
@@ -61,6 +72,7 @@ class GenerationReceipt:
     """What ran. `fields` is the public part, the rest the owner's own."""
 
     fields: JsonObject
+    pieces: Ids
     prompt_ids: Ids
     stops: tuple[str, ...]
     token_ids: Ids
@@ -79,18 +91,25 @@ class GenerationReceipt:
         return canonical_json({**self.fields, **own})
 
 
-def make_generation_receipt(model: Model, lane: Lane, plan: DecodePlan, generation: Generation) -> GenerationReceipt:
-    """The receipt of a generation from an empty cache that ended, in whatever way. The model must know its digests."""
+def make_generation_receipt(
+    model: Model, lane: Lane, plan: DecodePlan, generation: Generation, *, pieces: Sequence[int] = ()
+) -> GenerationReceipt:
+    """The receipt of a generation that ended, in whatever way. The model must know its digests.
+
+    `plan` has the whole prompt. In a chat its beginning was in the caches already, where it came in `pieces`
+    (`BufferedSteps.pieces` before the generation): rounding depends on them, so they are run so again.
+    """
     assert model.files, "opened without digests"
     fields: dict[str, JsonValue] = {
         "generationReceiptVersion": GENERATION_RECEIPT_VERSION,
         "prefillMicros": round(generation.prefill_ms * 1000),
         "decodeMicros": round(generation.decode_ms * 1000),
         **_here(model),
-        **_claims(model, lane, plan, generation),
+        **_claims(lane, plan, generation),
+        "pieces": [list(run) for run in _runs(pieces)],
     }
     assert fields.keys() == _SHAPES.keys()
-    return GenerationReceipt(fields, plan.prompt_ids, plan.stops, generation.token_ids)
+    return GenerationReceipt(fields, tuple(pieces), plan.prompt_ids, plan.stops, generation.token_ids)
 
 
 def verify_generation(owner_receipt: bytes, model: Model, lane: Lane) -> Verdict:
@@ -134,7 +153,10 @@ def parse_generation_receipt(data: bytes) -> GenerationReceipt:
     _check_shapes(document)
     fields = {name: document[name] for name in _SHAPES}
     stops = _listed(document, "stops", str)
-    return GenerationReceipt(fields, _ids(document, "prompt"), tuple(map(str, stops)), _ids(document, "tokens"))
+    prompt_ids = _ids(document, "prompt")
+    return GenerationReceipt(
+        fields, _pieces(document, len(prompt_ids)), prompt_ids, tuple(map(str, stops)), _ids(document, "tokens")
+    )
 
 
 def _check_shapes(document: JsonObject) -> None:
@@ -165,6 +187,27 @@ def _ids(document: JsonObject, name: str) -> Ids:
     return tuple(value for value in values if isinstance(value, int))
 
 
+def _pieces(document: JsonObject, prompt_tokens: int) -> Ids:
+    """The lengths that `pieces` tells in runs; they must leave at least one token of the prompt."""
+    found: list[int] = []
+    total = 0
+    for run in _listed(document, "pieces", list):
+        numbers = [n for n in run if isinstance(n, int) and n > 0] if isinstance(run, list) else []
+        if len(numbers) != 2 or run != numbers:
+            raise ReceiptRefused("receipt_field", "pieces", "an entry that is no run", "pairs of a length and a count")
+        length, count = numbers
+        total += length * count
+        if total >= prompt_tokens:
+            raise ReceiptRefused("receipt_field", "pieces", f"{total} tokens", f"fewer than {prompt_tokens}")
+        found += [length] * count
+    return tuple(found)
+
+
+def _runs(lengths: Sequence[int]) -> list[tuple[int, int]]:
+    """Each length with how often it comes in a row."""
+    return [(length, len(list(run))) for length, run in groupby(lengths)]
+
+
 def _here(model: Model) -> dict[str, JsonValue]:
     """What ran it."""
     return {
@@ -178,7 +221,7 @@ def _here(model: Model) -> dict[str, JsonValue]:
     }
 
 
-def _claims(model: Model, lane: Lane, plan: DecodePlan, generation: Generation) -> dict[str, JsonValue]:
+def _claims(lane: Lane, plan: DecodePlan, generation: Generation) -> dict[str, JsonValue]:
     """The part of a receipt that running it again gives again."""
     sampling = plan.sampling
     return {
@@ -213,10 +256,12 @@ def _run_again(receipt: GenerationReceipt, model: Model, lane: Lane) -> Verdict:
     except GenerationRefused:
         return Verdict("different", "prompt")  # a generation that ran was one that fits
     writer = Writer(plan, lane.index, lane.brain.config.eos_ids)
-    parted = _replay(plan, writer, model, receipt)
+    steps = _PiecewiseSteps(model, len(plan.prompt_ids) + plan.max_new, receipt.pieces)
+    was_cancelled = receipt.fields["stop"] == "cancelled"
+    parted = replay(steps, writer, plan, receipt.token_ids, was_cancelled=was_cancelled)
     if parted is not None:
         return parted
-    claimed = _claims(model, lane, plan, generation_of(writer, 0, 0))
+    claimed = _claims(lane, plan, generation_of(writer, 0, 0))
     if _first_unlike(receipt.fields, {k: v for k, v in _here(model).items() if k in ("ortVersion", "processor")}):
         claimed.pop("nearTies")  # elsewhere rounding may move a draw over the border of being near
     unlike = _first_unlike(receipt.fields, claimed)
@@ -236,17 +281,17 @@ def _plan(receipt: GenerationReceipt) -> DecodePlan:
     )
 
 
-def _replay(plan: DecodePlan, writer: Writer, model: Model, receipt: GenerationReceipt) -> Verdict | None:
-    """A verdict at the first token that is not the receipt's, None when all are; a cancelled one as far as it came."""
-    steps = BufferedSteps(model, len(plan.prompt_ids) + plan.max_new, Cancellation())
-    feed: Ids = plan.prompt_ids
-    for step, token in enumerate(receipt.token_ids):
-        if not feed:
-            return Verdict("different", "tokens", step)  # the receipt goes on where the generation ends
-        feed = writer.write(steps.prefill(feed, plan.prefill_chunk) if step == 0 else steps.step(feed))
-        if writer.token_ids[-1] != token:
-            near = token < writer.legal.shape[0] and could_choose(writer.legal, plan.sampling, step, token)
-            return Verdict("near_tie" if near else "different", "tokens", step)
-    if feed and receipt.fields["stop"] == "cancelled":
-        writer.cancel()
-    return Verdict("different", "tokens", len(receipt.token_ids)) if writer.stop is None else None
+class _PiecewiseSteps(BufferedSteps):
+    """Steps whose prompt comes as a receipt tells: the first pieces one by one, the rest as the plan has it."""
+
+    def __init__(self, model: Model, capacity: int, pieces: Sequence[int]) -> None:
+        super().__init__(model, capacity, Cancellation())
+        self._first_pieces = pieces
+
+    def prefill(self, ids: Sequence[int], chunk: int = 0) -> Logits:
+        """The last token's logits (vocabulary,)."""
+        at = 0
+        for length in self._first_pieces:
+            self.step(ids[at : at + length])
+            at += length
+        return super().prefill(ids[at:], chunk)

@@ -6,6 +6,8 @@ step of SmolLM2 at 280 tokens. Where the step stands comes from `cache_position`
 changes from token to token: ids, places, caches and logits stay the same OrtValues.
 """
 
+import math
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -52,15 +54,19 @@ class BufferedSteps:
         self.capacity = capacity
         self.tokens = 0
         """In the caches."""
+        self.pieces: list[int] = []
+        """By how many tokens at a time they came there: rounding depends on it, so a receipt names it."""
         layout = model.layout
         self._feed_names = ["input_ids", "cache_position", *(pair.past for pair in layout.caches)]
         self._fetch_names = ["logits", *(pair.present for pair in layout.caches)]
         self._devices = [self._device] * len(self._fetch_names)
-        shape = (1, layout.kv_heads, capacity, layout.head_dim)
-        # zeros of this size are not touched before they are written: an unused tail costs no memory
-        self._caches = [np.zeros(shape, dtype=np.float32) for _ in layout.caches]
+        self._caches = _untouched(len(layout.caches), (1, layout.kv_heads, capacity, layout.head_dim))
         self._cache_values = [self._value(cache) for cache in self._caches]
         self._single: _Bound | None = None
+
+    def resume(self, cancellation: Cancellation) -> None:
+        """What runs next is stopped by this one: a cancellation that was set stays set."""
+        self._cancellation = cancellation
 
     def prefill(self, ids: Sequence[int], chunk: int = 0) -> Logits:
         """Run a prompt, at most `chunk` tokens a step (0 for all at once); the last token's logits (vocabulary,)."""
@@ -89,13 +95,27 @@ class BufferedSteps:
         bound.places[...] = np.arange(self.tokens, self.tokens + len(ids))
         self._run(bound)
         self.tokens += len(ids)
+        self.pieces.append(len(ids))
         rows: Rows = bound.logits[0]
         return rows
 
     def truncate(self, tokens: int) -> None:
         """Forget what stands behind the first `tokens`."""
         assert 0 <= tokens <= self.tokens
-        self.tokens = tokens
+        while self.tokens > tokens:
+            self.tokens -= self.pieces.pop()
+        if self.tokens < tokens:  # within a piece: what is left of it counts as a shorter one
+            self.pieces.append(tokens - self.tokens)
+            self.tokens = tokens
+
+    def whole_pieces(self, tokens: int) -> int:
+        """The most tokens up to `tokens` that came there in whole pieces: so many more can be proved to the bit."""
+        kept = 0
+        for piece in self.pieces:
+            if kept + piece > tokens:
+                break
+            kept += piece
+        return kept
 
     def _run(self, bound: _Bound) -> None:
         options = self._cancellation.run_options
@@ -128,3 +148,14 @@ class BufferedSteps:
     def _value(self, array: "Ids | Rows") -> "onnxruntime.OrtValue":
         """An OrtValue over the array's own memory: the array must outlive it."""
         return self._binding.OrtValue.ortvalue_from_numpy(array, self._device)
+
+
+def _untouched(count: int, shape: tuple[int, ...]) -> list[Rows]:
+    """`count` float32 arrays of zeros that take no memory where nothing is written.
+
+    One map of pages that the system fills when they are touched. NumPy's zeros are as lazy only while the allocator
+    takes fresh pages for them; behind a model that was just loaded it hands out old ones, and wipes each.
+    """
+    each = -(-math.prod(shape) * 4 // mmap.PAGESIZE) * mmap.PAGESIZE
+    pages = mmap.mmap(-1, count * each, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return [np.frombuffer(pages, np.float32, math.prod(shape), at * each).reshape(shape) for at in range(count)]

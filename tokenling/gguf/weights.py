@@ -4,6 +4,7 @@ import numpy as np
 
 from tokenling.gguf.errors import GgufMalformed, GgufUnsupported
 from tokenling.gguf.header import GgufTensor
+from tokenling.gguf.progress import Progress, silent
 from tokenling.gguf.protobuf import Array
 from tokenling.gguf.quantization import Blocks, Floats, blocks_of, check_type, dequantize
 from tokenling.gguf.reader import GgufFile
@@ -17,8 +18,11 @@ UNUSED_ENDS = (".attn_rot_embd", ".attn.masked_bias", ".attn.bias", ".rotary_emb
 class Weights:
     """The tensors of one file. What was asked for is noted, so that a tensor nobody asked for can be refused."""
 
-    def __init__(self, file: GgufFile) -> None:
+    def __init__(self, file: GgufFile, progress: Progress = silent) -> None:
         self._file = file
+        self._progress = progress
+        self._total_bytes = sum(tensor.size_bytes for tensor in file.tensors.values())
+        self._asked_bytes = 0
         self._asked: set[str] = set()
         self._kept: dict[str, Blocks] = {}
 
@@ -35,7 +39,10 @@ class Weights:
         if not fits:
             raise GgufUnsupported("tensor_shape", name, f"{tensor.shape}", f"{shape}")
         check_type(tensor)
-        self._asked.add(name)
+        if name not in self._asked:
+            self._asked.add(name)
+            self._asked_bytes += tensor.size_bytes
+            self._progress("building", self._asked_bytes, self._total_bytes)
         return tensor
 
     def vector(self, name: str, length: int) -> Floats:

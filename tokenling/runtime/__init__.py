@@ -6,6 +6,7 @@
     plan = plan_turn(request, brain)           # GenerationRefused when it does not fit
     generation = await lane.generate(plan)     # or decode(lane, plan), synchronously
     receipt = make_receipt(plan, generation, brain, lane, request=request)
+    verify(receipt.owner_json(), brain)        # identical, near_tie, different, not_provable_here
 
 ONNX Runtime and the tokenizers library are imported when the first brain is opened.
 """
@@ -15,11 +16,12 @@ from tokenling.runtime.cancellation import Cancellation
 from tokenling.runtime.device import Device
 from tokenling.runtime.errors import BrainError, BrainRefused, GenerationRefused, LaneFailed, ReceiptRefused
 from tokenling.runtime.lane import Lane, decode, open_lane
+from tokenling.runtime.loop import OpenSteps, SequenceSteps, Verdict, run_plan
 from tokenling.runtime.ort import Numerics
 from tokenling.runtime.plan import Choice, DecodePlan, Generation, Sampling, StopReason
 from tokenling.runtime.receipts import RECEIPT_VERSION, TurnReceipt, make_receipt
 from tokenling.runtime.turn import plan_turn, reply_of
-from tokenling.runtime.verify import Verdict, verify
+from tokenling.runtime.verify import verify
 
 __all__ = [
     "PROMPT_VERSION_UNKNOWN",
@@ -36,9 +38,11 @@ __all__ = [
     "Lane",
     "LaneFailed",
     "Numerics",
+    "OpenSteps",
     "Precision",
     "ReceiptRefused",
     "Sampling",
+    "SequenceSteps",
     "StopReason",
     "TurnReceipt",
     "Verdict",
@@ -49,5 +53,6 @@ __all__ = [
     "open_lane",
     "plan_turn",
     "reply_of",
+    "run_plan",
     "verify",
 ]

@@ -1,20 +1,17 @@
 """A lane: one sequence at a time over a brain's ORT session, synchronously or in one thread hop from Trio."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
 
 from tokenling.runtime.brain import Brain
-from tokenling.runtime.cancellation import Cancellation, StepCancelled
+from tokenling.runtime.cancellation import Cancellation
 from tokenling.runtime.errors import BrainRefused, GenerationRefused, LaneFailed
+from tokenling.runtime.loop import OnToken, run_plan
 from tokenling.runtime.plan import DecodePlan, Generation, Sampling
 from tokenling.runtime.steps import BoundSteps, Steps
 from tokenling.runtime.tags import TokenIndex
 from tokenling.runtime.writer import Writer
-
-OnToken: TypeAlias = Callable[[str], None]
 
 INSERTION_TOKENS_MAX = 256
 """A lookup's answer: a guess, ten times the engine's longest."""
@@ -147,40 +144,8 @@ def _decode(lane: Lane, plan: DecodePlan, cancel: Cancellation, on_token: OnToke
     """`decode` on a lane that is held."""
     check_plan(plan, lane.brain)
     writer = Writer(plan, lane.index, lane.brain.config.eos_ids)
-    return _run(lane.steps(lane.brain, len(plan.prompt_ids) + plan.max_new, cancel), writer, plan, on_token)
-
-
-def _run(steps: Steps, writer: Writer, plan: DecodePlan, on_token: OnToken | None) -> Generation:
-    """Prefill, then step until the writer ends it."""
-    started = decoding = time.perf_counter()
-    try:
-        logits = steps.prefill(plan.prompt_ids, plan.prefill_chunk)
-        decoding = time.perf_counter()
-        while feed := writer.write(logits):
-            if on_token is not None and writer.piece:
-                on_token(writer.piece)
-            logits = steps.step(feed)
-    except StepCancelled:
-        writer.cancel()
-        decoding = max(decoding, started)
-    if on_token is not None and writer.piece:
-        on_token(writer.piece)
-    return generation_of(writer, (decoding - started) * 1000, (time.perf_counter() - decoding) * 1000)
-
-
-def generation_of(writer: Writer, prefill_ms: float, decode_ms: float) -> Generation:
-    """What a writer that has ended wrote."""
-    assert writer.stop is not None
-    return Generation(
-        token_ids=tuple(writer.token_ids),
-        text=writer.text,
-        stop=writer.stop,
-        insertions_used=tuple(writer.insertions_used),
-        prefill_ms=prefill_ms,
-        decode_ms=decode_ms,
-        choices=tuple(writer.choices),
-        near_ties=tuple(writer.near_ties),
-    )
+    steps = lane.steps(lane.brain, len(plan.prompt_ids) + plan.max_new, cancel)
+    return run_plan(steps, writer, plan, on_token)
 
 
 def check_plan(plan: DecodePlan, brain: Brain) -> None:

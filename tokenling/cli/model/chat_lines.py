@@ -1,0 +1,93 @@
+"""What a user types in a chat, and what a line asks for. Nothing here touches a model."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import BinaryIO
+
+LINE_BYTES_MAX = 2**20
+"""Of one line: as much as may be encoded. A longer one is refused whole, never cut."""
+
+HELP: Mapping[str, str] = {
+    "WORDS": "say something; //… says a line that begins with a stroke",
+    "/reset": "forget the conversation, keep the system's message",
+    "/system [TEXT]": "begin anew with another system's message, or with none",
+    "/undo": "forget the last question and its reply",
+    "/save FILE": "the conversation as JSON, a new file",
+    "/receipt FILE": "the last reply's receipt, a new file (needs --receipts)",
+    "/context": "how much of the context is used",
+    "/help": "this",
+    "/quit": "stop; so does the end of input",
+}
+_NEEDS, _TAKES = frozenset({"/save", "/receipt"}), frozenset({"/save", "/receipt", "/system"})
+
+
+class ChatLineRefused(Exception):
+    """Raised for a line that asks for nothing this chat knows. `code` is stable; `expected` helps a person."""
+
+    def __init__(self, code: str, expected: str) -> None:
+        super().__init__(f"{code}: expected {expected}")
+        self.code = code
+        self.expected = expected
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Something for the model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """Something about the conversation: a command's word and what stands behind it."""
+
+    word: str
+    rest: str
+
+
+def parse_line(line: str) -> Say | Do | None:
+    """What a line asks for; None for an empty one. Raises `ChatLineRefused`."""
+    line = line.strip()
+    if not line:
+        return None
+    if not line.startswith("/") or line.startswith("//"):
+        return Say(line.removeprefix("/") if line.startswith("//") else line)
+    word, _, rest = line.partition(" ")
+    rest = rest.strip()
+    if word not in {form.partition(" ")[0] for form in HELP}:
+        raise ChatLineRefused("unknown_command", "/help, or words without a stroke in front")
+    if word in _NEEDS and not rest:
+        raise ChatLineRefused("missing_words", f"{word} and a file's name")
+    if word not in _TAKES and rest:
+        raise ChatLineRefused("unexpected_words", f"{word} alone")
+    return Do(word, rest)
+
+
+def next_line(source: BinaryIO, *, at_terminal: bool) -> str:
+    """The next line. Raises `EOFError` at the end, `ChatLineRefused` for one that is too long or no UTF-8."""
+    if at_terminal:
+        return _typed()
+    line = source.readline(LINE_BYTES_MAX + 1)
+    if not line:
+        raise EOFError
+    is_long = len(line) > LINE_BYTES_MAX
+    while is_long and line and not line.endswith(b"\n"):
+        line = source.readline(LINE_BYTES_MAX)  # the rest of it is nobody's line
+    if is_long:
+        raise ChatLineRefused("line_long", f"at most {LINE_BYTES_MAX} bytes")
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        raise ChatLineRefused("not_utf8", "text in UTF-8") from None
+
+
+def _typed() -> str:
+    """A line from a terminal, edited with the system's keys."""
+    sys.stdout.flush()
+    try:
+        line = input("> ")
+        line.encode()
+    except UnicodeError:
+        raise ChatLineRefused("not_utf8", "text in UTF-8") from None
+    return line

@@ -1,0 +1,91 @@
+"""From a file's path to a model that writes: what `run`, `chat`, `score`, `bench` and `verify` share."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokenling.cli.model.machine import cores
+from tokenling.cli.model.progress import loading_bar
+
+if TYPE_CHECKING:
+    from tokenling.gguf import ChatTemplate, GgufFile, GgufTokenizer, Model
+    from tokenling.gguf.build import Rows
+    from tokenling.runtime import Lane, Numerics
+
+THREADS_DEFAULT_MAX = 4
+"""As the host's: small models gain nothing from more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The part of a file that deals with text: known before any weight is read."""
+
+    file: "GgufFile"
+    tokenizer: "GgufTokenizer"
+    template: "ChatTemplate | None"
+    context: int
+
+    def prompt_ids(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
+        """The ids of a conversation that its model is to answer. Raises `TemplateRefused`."""
+        assert self.template is not None
+        return self.tokenizer.encode(self.template.render(messages), special=True, bos=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model in its ORT session, and the lane that writes with its tokenizer."""
+
+    model: "Model"
+    lane: "Lane"
+
+
+@contextmanager
+def opened_texts(path: Path, context: int) -> Iterator[Texts]:
+    """The file at `path` with its tokenizer and template. Raises `GgufRefused`."""
+    from tokenling.gguf import chat_template, gguf_tokenizer, open_gguf
+    from tokenling.gguf.build import Choices, resolve
+
+    with open_gguf(path) as file:
+        positions = resolve(file, Choices(positions=context))[2].positions
+        template = chat_template(file)
+        try:
+            yield Texts(file, gguf_tokenizer(file), template, positions)
+        finally:
+            if template is not None:
+                template.close()
+
+
+def load(
+    texts: Texts,
+    numerics: "Numerics",
+    *,
+    threads: int = 0,
+    cache_dir: Path | None = None,
+    digests: bool = False,
+    rows: "Rows" = "last",
+) -> Loaded:
+    """The model of an open file, with a bar at a terminal. Raises `GgufRefused`, `OSError` for a cache or a disk."""
+    from tokenling.gguf import brain_of, open_model
+    from tokenling.runtime import open_lane
+
+    with loading_bar(texts.file.path.name) as told:
+        model = open_model(
+            texts.file,
+            numerics=numerics,
+            rows=rows,
+            positions=texts.context,
+            threads=threads_or_default(threads),
+            cache_dir=cache_dir,
+            digests=digests,
+            progress=told,
+        )
+    tokenizer = texts.tokenizer
+    brain = brain_of(model, tokenizer.for_brain(), tokenizer.stop_ids, brain_id=texts.file.path.stem)
+    return Loaded(model, open_lane(brain))
+
+
+def threads_or_default(threads: int) -> int:
+    """As asked for; 0 is the cores, within reason."""
+    return threads or min(THREADS_DEFAULT_MAX, cores())
