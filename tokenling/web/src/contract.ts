@@ -113,6 +113,8 @@ export interface Engine {
   contract(): Promise<string>;
   /** How it started: from the snapshot or from the plain files. */
   readonly startedFrom: "snapshot" | "files";
+  /** Why the snapshot was not taken, when there is one and it was not: the slower start that followed was good. */
+  readonly snapshotProblem?: string | null;
 }
 
 // --- the brain -----------------------------------------------------------------------------------------------------
@@ -360,9 +362,9 @@ export interface HouseholdSnapshot {
   stops: PendingStop[];
   /** Whether the browser promised to keep what is stored; null: not asked yet. */
   persisted: boolean | null;
-  /** A newer app has taken the records over, or they can no longer be read: this tab stores nothing more and has to be
-      loaded anew. A stable word, or null. */
-  outdated: "newer_app" | "records" | null;
+  /** A newer app has taken the records over, they can no longer be read, or they were deleted: this tab stores nothing
+      more and has to be loaded anew. Its pets can still be exported. A stable word, or null. */
+  outdated: "newer_app" | "records" | "deleted" | null;
 }
 
 /** The page's own notes (`subtokenling.page.v1`): losing them harms no pet. Further fields are the room's. */
@@ -434,6 +436,8 @@ export interface Household {
   notes(): Promise<PageNotes>;
   /** Reads, decides and writes in one transaction. */
   setNotes(change: (notes: PageNotes) => PageNotes): Promise<void>;
+  /** A newer build of the app has taken the site over: this tab stores nothing more. */
+  retire(): void;
   /** Ends all work of this tab and lets another run the pets. */
   close(): Promise<void>;
 }

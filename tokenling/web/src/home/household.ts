@@ -189,6 +189,10 @@ class House implements Household {
     await this.#leader.take();
   }
 
+  retire(): void {
+    this.#end("newer_app");
+  }
+
   async close(): Promise<void> {
     this.#ending.abort();
     await this.#leader.close();
@@ -289,7 +293,7 @@ class House implements Household {
 
   async exportSave(localId: string): Promise<{ fileName: string; text: string }> {
     const home = this.#pet(localId);
-    await home.flush();
+    if (this.#outdated === null) await home.flush();
     const save = home.snapshot().view?.save ?? newestOf(home.row)?.save;
     if (save === undefined) throw new HomeProblem("no_checkpoint");
     return files.exported(save, this.#now());

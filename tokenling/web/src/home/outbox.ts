@@ -66,6 +66,7 @@ export class Outbox {
   #items: Item[];
   #running = new Set<"here" | "there">();
   #stopped = false;
+  #seen: Stamp | null = null;
   #pauses = { here: new Pause(), there: new Pause() };
 
   constructor(row: Row, parts: OutboxParts) {
@@ -151,6 +152,7 @@ export class Outbox {
 
   /** Forgets answered wishes that a view shows. */
   seen(view: Stamp): void {
+    this.#seen = view;
     this.#items = this.#items.filter(({ state, at }) => state !== "done" || at === null || !isShown(at, view));
   }
 
@@ -275,6 +277,7 @@ export class Outbox {
   async #done(item: Item, at: Stamp): Promise<void> {
     Object.assign(item, { state: "done", at });
     await this.#forget(item);
+    if (this.#seen !== null) this.seen(this.#seen); // an answer that was repeated comes behind the view that shows it
     item.resolve();
   }
 

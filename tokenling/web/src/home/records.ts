@@ -54,17 +54,19 @@ interface Found {
 }
 
 export class Records {
-  /** Called when a newer app wants the database, or somebody deletes it: this one has let go of it and can store nothing
-      more. */
-  onClosed: (why: "newer_app" | "records") => void = () => {};
+  /** Called when a newer app wants the database, somebody deletes it, or the browser closes it: this one has let go of it
+      and can store nothing more. */
+  onClosed: (why: "newer_app" | "records" | "deleted") => void = () => {};
   #database: IDBDatabase;
 
   private constructor(database: IDBDatabase) {
     this.#database = database;
     database.onversionchange = ({ newVersion }) => {
       database.close();
-      this.onClosed(newVersion === null ? "records" : "newer_app");
+      this.onClosed(newVersion === null ? "deleted" : "newer_app");
     };
+    // the browser closes it by itself when the site's data are cleared, or its disk fails
+    database.onclose = () => void whyClosed().then((why) => this.onClosed(why));
   }
 
   /** Opens the records, made if they are not there, upgraded if they are the plain page's. */
@@ -283,6 +285,16 @@ function failureOf(error: DOMException | null): HomeProblem {
   return new HomeProblem(error?.name === "QuotaExceededError" ? "storage_full" : "records_failed", {
     name: error?.name ?? "",
   });
+}
+
+/** Whether a database that the browser closed is still there. Nothing is made by looking. */
+async function whyClosed(): Promise<"records" | "deleted"> {
+  try {
+    const names = (await indexedDB.databases()).map(({ name }) => name);
+    return names.includes(DATABASE) ? "records" : "deleted";
+  } catch {
+    return "records";
+  }
 }
 
 function opened(): Promise<IDBDatabase> {

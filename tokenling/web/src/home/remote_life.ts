@@ -123,7 +123,7 @@ export class RemoteLife {
 
   /** A snapshot that was asked for beside the loop, stored before it returns; throws what keeps it from that. */
   async take(view: PetView, askedAt: number): Promise<void> {
-    await this.#take(view, askedAt);
+    this.#take(view, askedAt);
     await this.flush();
     if (this.#storing !== null) throw this.#storing;
     if (this.#refused !== null) throw this.#refused;
@@ -133,7 +133,7 @@ export class RemoteLife {
     return (this.#count += 1);
   }
 
-  async #take(view: PetView, askedAt: number): Promise<void> {
+  #take(view: PetView, askedAt: number): void {
     const held = newestOf(this.#row);
     if (held !== null && !isSamePet(held.save, view.save)) return this.#refuse(new HomeProblem("other_pet"));
     const age = ageOf(this.#seen, view, askedAt > this.#seenBy);
@@ -146,7 +146,7 @@ export class RemoteLife {
     this.#link = LINK_OF_STATUS[view.status] ?? "live";
     this.#parts.onSeen(view);
     this.#parts.onChange(null);
-    await this.#keep(view, age, before === null || before.epoch !== view.epoch || before.status !== view.status);
+    this.#keep(view, age, before === null || before.epoch !== view.epoch || before.status !== view.status);
   }
 
   #saw({ epoch, revision }: Stamp): void {
@@ -154,12 +154,13 @@ export class RemoteLife {
     this.#seenBy = this.#count += 1;
   }
 
-  async #keep(view: PetView, age: Age, atOnce: boolean): Promise<void> {
+  /** The rules may take long to load, and nobody who looks shall wait for that. */
+  #keep(view: PetView, age: Age, atOnce: boolean): void {
     // a host that went back must not be taken for an older answer at the next writing
     this.#due = { view, age: this.#due?.age === "back" ? "back" : age };
     const waitMs = atOnce || age === "back" ? 0 : this.#storedAtMs + CHECKPOINT_EVERY_MS - this.#parts.now();
     clearTimeout(this.#timer);
-    if (waitMs <= 0) return this.flush();
+    if (waitMs <= 0) return void this.flush();
     this.#timer = setTimeout(() => void this.flush(), waitMs);
   }
 
@@ -192,7 +193,10 @@ export class RemoteLife {
   /** The good copy stays in place of one that could not be lived. */
   async #inspect(save: JsonObject): Promise<void> {
     const problem = await this.#parts.inspect(save);
-    if (problem !== null) throw new HomeProblem(problem);
+    if (problem === null) return;
+    // a host that sends no pet may send one when it is asked again; one of newer rules will not
+    if (problem !== "save_newer") this.sync.forget();
+    throw new HomeProblem(problem);
   }
 
   /** What could not be stored is tried again, unless something newer came; a save that is refused stays refused. */

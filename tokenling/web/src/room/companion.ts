@@ -188,7 +188,7 @@ export class Companion {
   /** Effects are played once, by id; what happened before this page looked is not played at all. */
   #playEffects(model: Model): void {
     const seen = playedId(this.localId);
-    const { fresh, seenId } = freshEffects(model.effects, seen);
+    const { fresh, seenId } = freshEffects(model.effects, seen, model.nextEffect);
     if (seenId !== seen) notePlayed(this.localId, seenId);
     if (model.link === "catching_up") return;
     for (const effect of fresh) {

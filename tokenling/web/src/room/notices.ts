@@ -170,7 +170,8 @@ async function resume(parts: MovingParts, tell: (problem: unknown) => void): Pro
 /** An engine that did not start leaves a local pet standing still, and says so. */
 function loads({ loading, snapshot, moving }: Situation): Banner[] {
   if (snapshot.kind !== "local" || !loading.engine.failed) return [];
-  return [{ key: "engine", text: say("load.engine.failed"), actions: [{ label: say("silent.retry"), run: () => moving().home.retry() }] }];
+  const text = say(`load.engine.${loading.engine.failed}`, {}, say("load.engine.failed"));
+  return [{ key: "engine", text, actions: [{ label: say("silent.retry"), run: () => moving().home.retry() }] }];
 }
 
 function stuck({ snapshot, moving }: Situation): Banner | null {

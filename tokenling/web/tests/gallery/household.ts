@@ -311,6 +311,7 @@ export class ScriptedHousehold implements Household {
   copies = async () =>
     [2, 3, 5].map((hours) => ({ atMs: NOW_MS - hours * HOUR_MS, revision: 9 - hours, problem: null }));
   goBack = async () => {};
+  retire = () => {};
   abandonMove = async () => {};
   resolveQuestion = async () => {};
   keepAsAnother = async () => {};

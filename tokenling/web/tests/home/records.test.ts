@@ -354,7 +354,7 @@ describe("a database that goes away under an open page", () => {
 
   test.each([
     ["a newer app", "newer_app", () => indexedDB.open(DATABASE, DATABASE_VERSION + 1)],
-    ["its deletion", "records", () => indexedDB.deleteDatabase(DATABASE)],
+    ["its deletion", "deleted", () => indexedDB.deleteDatabase(DATABASE)],
   ])("says whether it was %s", async (_, why, ask) => {
     records = await Records.open(ids);
     const told = new Promise((resolve) => (records.onClosed = resolve));
