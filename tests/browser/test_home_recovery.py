@@ -25,10 +25,10 @@ def test_a_pet_is_recovered_from_the_copy_and_its_host_is_stopped_as_soon_as_it_
     pet = house.hosted(host, "hello")
     house.send(pet, kind="say", text="on the host")
     house.until(lambda: house.chat(pet)[-1]["text"] == HOST_WORDS)
-    house.until(lambda: house.ask("checkpointAge", pet)["revision"] == house.pet(pet)["view"]["revision"])
+    house.until(lambda: house.ask("copies", pet)[0]["revision"] == house.pet(pet)["view"]["revision"])
     host.kill()
     house.until(lambda: house.pet(pet)["link"] in ("lost", "offline"))
-    assert house.ask("checkpointAge", pet)["atMs"] > 0
+    assert house.ask("copies", pet)[0]["atMs"] > 0
     house.ask("recover", pet)
     house.until(lambda: house.pet(pet)["link"] == "running")
     house.send(pet, kind="say", text="are you well?")

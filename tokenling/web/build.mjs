@@ -76,7 +76,44 @@ async function bundle(entry, options = {}) {
     external: ["fonts/*", "node:*", "fs", "path", "url", "module", "worker_threads", "perf_hooks"],
     ...options,
   });
-  return Object.fromEntries(outputFiles.map((file) => [path.extname(file.path), Buffer.from(file.contents)]));
+  const stem = path.basename(entry, ".ts");
+  const own = outputFiles.filter((file) => path.basename(file.path, path.extname(file.path)) === stem);
+  const later = outputFiles.filter((file) => !own.includes(file));
+  const bytesOf = ({ contents }) => Buffer.from(contents);
+  return {
+    ...Object.fromEntries(own.map((file) => [path.extname(file.path), bytesOf(file)])),
+    later: Object.fromEntries(later.map((file) => [file.path, bytesOf(file)])),
+  };
+}
+
+/** A text with names in it, each in its new form; one that is not there is a fault of the build. */
+function named(bytes, names) {
+  let text = bytes.toString("utf8");
+  for (const [name, now] of Object.entries(names)) {
+    if (!text.includes(name)) throw new Error(`no ${name} in the style`);
+    text = text.replaceAll(name, now);
+  }
+  return Buffer.from(text);
+}
+
+/** The archive with each of our modules compiled beside its source, by the Python that will import it: compiling takes a
+    page half a second. Its own form says that it need not be compared with the source; a Python of another version takes
+    the source. */
+function compiled(python, archive) {
+  python.FS.writeFile("/sources.zip", archive);
+  python.runPython(`
+import importlib.util, zipfile
+from importlib._bootstrap_external import _code_to_hash_pyc
+with zipfile.ZipFile("/sources.zip") as sources, zipfile.ZipFile("/compiled.zip", "w", zipfile.ZIP_STORED) as out:
+    for entry in sources.infolist():
+        data = sources.read(entry)
+        if entry.filename.startswith("tokenling/") and entry.filename.endswith(".py"):
+            code = compile(data, f"/engine.zip/{entry.filename}", "exec", dont_inherit=True)
+            made = _code_to_hash_pyc(code, importlib.util.source_hash(data), False)
+            out.writestr(zipfile.ZipInfo(f"{entry.filename}c", entry.date_time), made)
+        out.writestr(zipfile.ZipInfo(entry.filename, entry.date_time), data)
+`);
+  return Buffer.from(python.FS.readFile("/compiled.zip"));
 }
 
 /** Time and chance stand still while the snapshot is taken: the same sources give the same bytes. (The engine uses
@@ -92,11 +129,15 @@ function standStill() {
   };
 }
 
-async function takeSnapshot(archive) {
+async function openPython(options = {}) {
   standStill();
   const directory = path.join(HERE, "node_modules", "pyodide") + path.sep;
   const { loadPyodide } = await import(pathToFileURL(path.join(directory, "pyodide.mjs")).href);
-  const python = await loadPyodide({ indexURL: directory, _makeSnapshot: true, env: { PYTHONHASHSEED: "0" } });
+  return loadPyodide({ indexURL: directory, env: { PYTHONHASHSEED: "0" }, ...options });
+}
+
+async function takeSnapshot(archive) {
+  const python = await openPython({ _makeSnapshot: true });
   python.FS.writeFile("/engine.zip", archive);
   python.runPython(`
 import sys
@@ -133,16 +174,36 @@ function namesBelow(out, directory = "") {
     .sort();
 }
 
+/** Puts what a bundle loads later beside it, under names that carry their content; returns the bundle with those names.
+    A file is put once nothing in it waits for another one's name. */
+function putLater(out, bundle, later) {
+  const waiting = new Map(Object.entries(later).map(([file, bytes]) => [path.basename(file), bytes.toString("utf8")]));
+  let text = bundle.toString("utf8");
+  while (waiting.size > 0) {
+    const names = [...waiting.keys()];
+    const next = names.find((name) => !names.some((other) => other !== name && waiting.get(name).includes(other)));
+    if (next === undefined) throw new Error(`files that wait for each other: ${names}`);
+    const stem = next.replace(/-[A-Z0-9]{8}\.js$/, "").toLowerCase();
+    const now = path.basename(putHashed(out, stem, ".js", Buffer.from(waiting.get(next))));
+    waiting.delete(next);
+    for (const [name, one] of waiting) waiting.set(name, one.replaceAll(next, now));
+    text = text.replaceAll(next, now);
+  }
+  return Buffer.from(text);
+}
+
 async function main(out) {
-  const archive = fs.readFileSync(chosen.archive);
+  const archive = compiled(await openPython(), fs.readFileSync(chosen.archive));
   fs.rmSync(out, { recursive: true, force: true });
   for (const name of PYODIDE_FILES) put(out, PYODIDE + name, fs.readFileSync(path.join(HERE, "node_modules/pyodide", name)));
   for (const name of ORT_FILES) {
     put(out, ORT + name, fs.readFileSync(path.join(HERE, "node_modules/onnxruntime-web/dist", name)));
   }
+  const fonts = {};
   for (const [name, file] of Object.entries(FONTS)) {
     const family = path.join(HERE, "node_modules/@fontsource-variable", name);
-    put(out, `app/fonts/${name}.woff2`, fs.readFileSync(path.join(family, "files", file)));
+    const found = putHashed(out, `fonts/${name}`, ".woff2", fs.readFileSync(path.join(family, "files", file)));
+    fonts[`fonts/${name}.woff2`] = found.slice("app/".length);
     put(out, `app/fonts/${name}.LICENSE.txt`, fs.readFileSync(path.join(family, "LICENSE")));
   }
   const engine = {
@@ -155,9 +216,9 @@ async function main(out) {
     const found = await bundle(`src/${kind}/worker.ts`);
     workers[kind] = putHashed(out, `${kind}-worker`, ".js", found[".js"]);
   }
-  const page = await bundle("src/main.ts");
-  const main = putHashed(out, "main", ".js", page[".js"]);
-  const style = putHashed(out, "main", ".css", page[".css"] ?? Buffer.from(""));
+  const page = await bundle("src/main.ts", { splitting: true, chunkNames: "[name]-[hash]" });
+  const main = putHashed(out, "main", ".js", putLater(out, page[".js"], page.later));
+  const style = putHashed(out, "main", ".css", named(page[".css"] ?? Buffer.from(""), fonts));
   put(out, "app/icon.svg", fs.readFileSync(path.join(HERE, "src/site/icon.svg")));
   put(out, "app/manifest.webmanifest", fs.readFileSync(path.join(HERE, "src/site/manifest.webmanifest")));
   const index = read("src/index.html").replaceAll("{{main}}", main).replaceAll("{{style}}", style);

@@ -113,6 +113,8 @@ export interface Engine {
   contract(): Promise<string>;
   /** How it started: from the snapshot or from the plain files. */
   readonly startedFrom: "snapshot" | "files";
+  /** Why the snapshot was not taken, when there is one and it was not: the slower start that followed was good. */
+  readonly snapshotProblem?: string | null;
 }
 
 // --- the brain -----------------------------------------------------------------------------------------------------
@@ -184,11 +186,20 @@ export interface PetView {
   serverTime: number;
 }
 
-/** A wish on its way to a host. `stuck`: it rests until `retry`, still under its operation id. It outlives a reload. */
+/** A wish that has not happened yet, or is not known to have. It outlives a reload, and happens once. `stuck`: it rests
+    until `retry`, still under its operation id. `returned`: it will not be heard by itself any more (the pet went on
+    without the host to which it was sent); it waits until its owner says it `again` or lets it `go`. */
 export interface PendingCommand {
   operationId: string;
   command: Command;
-  state: "sending" | "repeating" | "stuck";
+  state: "sending" | "repeating" | "stuck" | "returned";
+}
+
+/** What the rules did with the clock (docs/engine.md). */
+export interface Notice {
+  kind: "clock_rebased" | "quiet_time";
+  fromMs: number;
+  toMs: number;
 }
 
 /** How the pet shown is connected to what runs it.
@@ -230,6 +241,8 @@ export interface HomeSnapshot {
   question: Question | null;
   /** Why the pet does not think just now (a failed generation backs off, no brain), or null. */
   trouble: { code: string; retryAtMs: number | null } | null;
+  /** What the rules had to do with the clock, until `Home.noticed`: of each kind the newest. */
+  notices: Notice[];
 }
 
 /** `two_places`: the host runs a copy of a pet that lives here, too. `lost`: the host forgot this pet, or knows it under
@@ -268,6 +281,12 @@ export interface Home {
   /** Resolves when it is committed (local: on disk; remote: the host said so). Rejects with a `HomeProblem`: the
       engine's or the host's refusal (`code`, `fields.path`), or `not_running`, `outbox_full`. */
   send(command: Command): Promise<void>;
+  /** Says words again that came back (`PendingCommand.state` is `returned`); resolves and rejects like `send`. */
+  again(operationId: string): Promise<void>;
+  /** Lets such words go. */
+  letGo(operationId: string): Promise<void>;
+  /** The owner has read the notices. */
+  noticed(): void;
   /** Newest first, at most 50. */
   turns(): Promise<MindTurn[]>;
   /** Asks or repeats now what waits for a pause to end. */
@@ -304,6 +323,13 @@ export interface MovePreview {
   warnings: { code: string; forbids: boolean }[];
 }
 
+/** A copy of a pet in this browser. `problem`: why this page's rules do not take it, a stable word. */
+export interface PetCopy {
+  atMs: number;
+  revision: number;
+  problem: string | null;
+}
+
 export interface PairingCard {
   /** `tokenling-card 1` as text for the QR code. */
   text: string;
@@ -336,9 +362,9 @@ export interface HouseholdSnapshot {
   stops: PendingStop[];
   /** Whether the browser promised to keep what is stored; null: not asked yet. */
   persisted: boolean | null;
-  /** A newer app has taken the records over, or they can no longer be read: this tab stores nothing more and has to be
-      loaded anew. A stable word, or null. */
-  outdated: "newer_app" | "records" | null;
+  /** A newer app has taken the records over, they can no longer be read, or they were deleted: this tab stores nothing
+      more and has to be loaded anew. Its pets can still be exported. A stable word, or null. */
+  outdated: "newer_app" | "records" | "deleted" | null;
 }
 
 /** The page's own notes (`subtokenling.page.v1`): losing them harms no pet. Further fields are the room's. */
@@ -373,10 +399,14 @@ export interface Household {
   resume(localId: string): Promise<void>;
   /** The same, overruling the device that it was parked for: that device's copy is behind from then on. */
   takeOver(localId: string): Promise<void>;
-  /** From the newest checkpoint, when the host is out of reach; what may be missing has been said. */
-  recover(localId: string): Promise<void>;
-  /** How old the copy is that a recovery would go on from. */
-  checkpointAge(localId: string): Promise<{ atMs: number; revision: number } | null>;
+  /** The copies of a pet that this browser has, newest first: what a recovery can go on from. */
+  copies(localId: string): Promise<PetCopy[]>;
+  /** From the newest copy or another one, when the host is out of reach; what may be missing has been said. A copy that
+      the rules refuse is refused with its problem, and changes nothing. */
+  recover(localId: string, from?: { atMs: number; revision: number }): Promise<void>;
+  /** For a pet of this page whose rules failed (`stopped`): it goes on from an older copy. The one that is newest stays
+      among the older ones. */
+  goBack(localId: string, from: { atMs: number; revision: number }): Promise<void>;
   /** Gives a move up where that is safe. Rejects with `HomeProblem("not_safe")` elsewhere (docs/reliability.md). */
   abandonMove(localId: string): Promise<void>;
   /** Answers `HomeSnapshot.question`. `here`: the copy here is kept, the host's ends. `there`: the other way round.
@@ -406,6 +436,8 @@ export interface Household {
   notes(): Promise<PageNotes>;
   /** Reads, decides and writes in one transaction. */
   setNotes(change: (notes: PageNotes) => PageNotes): Promise<void>;
+  /** A newer build of the app has taken the site over: this tab stores nothing more. */
+  retire(): void;
   /** Ends all work of this tab and lets another run the pets. */
   close(): Promise<void>;
 }

@@ -9,6 +9,7 @@ import "./room/app.css";
 import { Loading } from "./room/loading.ts";
 import { refuse } from "./room/refused.ts";
 import { startRoom } from "./room/start.ts";
+import { loadFault, startFault } from "./site/faults.ts";
 import { mark } from "./site/marks.ts";
 import { keepOffline } from "./site/offline.ts";
 import { openSite, type Site } from "./site/site.ts";
@@ -28,7 +29,7 @@ function once<Made>(part: Progress["part"], loading: Loading, make: () => Promis
       },
       (problem: unknown) => {
         made = null;
-        loading.failed(part, problem instanceof Error ? problem.name : "failed");
+        loading.failed(part, loadFault(problem));
         throw problem;
       },
     );
@@ -37,26 +38,27 @@ function once<Made>(part: Progress["part"], loading: Loading, make: () => Promis
 }
 
 async function start(): Promise<void> {
-  let site: Site;
   try {
-    site = await openSite(document.baseURI);
-  } catch {
-    return refuse(page, "problem.no_site");
+    await open(await openSite(document.baseURI));
+  } catch (problem) {
+    const { key, code } = startFault(problem, "indexedDB" in globalThis && indexedDB !== null);
+    if (key === "problem.start_failed") reportError(problem);
+    refuse(page, key, { code });
   }
+}
+
+async function open(site: Site): Promise<void> {
   const loading = new Loading();
   const engine: () => Promise<Engine> = once("engine", loading, () => openEngine(site, { onProgress: loading.progress }));
   const brain: () => Promise<Brain> = once("brain", loading, () => openBrain(site, loading.progress));
   const facts = { brain: site.brain && { id: site.brain.id }, defaultHost: site.defaultHost ?? (site.hosted ? location.origin : null) };
-  try {
-    const household = await openHousehold({ engine, brain, site: facts });
-    await startRoom({ page, live, household, brain, site: facts, loading, offline: keepOffline(site) });
-  } catch (problem) {
-    const code = problem instanceof Error && "code" in problem ? String(problem.code) : "no_storage";
-    return refuse(page, code === "records_too_new" || code === "records_broken" ? `problem.${code}` : "problem.no_storage");
-  }
-  // the egg is being looked at: its room and its words come meanwhile, side by side; what fails is told and tried again
+  // while the records are opened and the egg is looked at, its room and its words come side by side; what fails is told
+  // and tried again
   engine().catch(() => undefined);
   if (site.brain) brain().catch(() => undefined);
+  const household = await openHousehold({ engine, brain, site: facts });
+  const offline = keepOffline(site, () => household.retire());
+  await startRoom({ page, live, household, brain, site: facts, loading, offline });
 }
 
 void start();

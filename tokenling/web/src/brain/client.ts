@@ -9,6 +9,7 @@
 import type { Brain, BrainInfo, Generated, GenerationRequest, OwnerReceipt, Progress, Verdict } from "../contract.ts";
 import { addressOf, type Site } from "../site/site.ts";
 import { workerOf } from "../site/trusted.ts";
+import { STARTING_TICKS_MAX, Vigil, vigilName } from "../site/vigil.ts";
 import { BrainProblem, lost, turnFailed } from "./problem.ts";
 import { openMessage } from "./site_brain.ts";
 import type { Answer, Ask, FromWorker, OpenMessage, ToWorker } from "./wire.ts";
@@ -72,6 +73,7 @@ export async function openWorkerBrain(
 class WorkerBrain implements Brain {
   #info: BrainInfo | null = null;
   #worker: Worker | null = null;
+  #vigil: Vigil | null = null;
   #launching: Promise<void> | null = null;
   /** The job that the worker has or will have next; its caller may have gone. */
   #running: Job | null = null;
@@ -110,19 +112,28 @@ class WorkerBrain implements Brain {
   #launch(resolve: () => void, reject: (problem: BrainProblem) => void): void {
     const worker = this.makeWorker();
     this.#worker = worker;
+    const name = vigilName();
+    let opened = false;
     const fail = (problem: BrainProblem) => {
       this.#drop();
       reject(problem);
     };
+    // ended without a word
+    const vigil = new Vigil(name, () => (opened ? this.#recover() : fail(crashed())));
+    this.#vigil = vigil;
+    vigil.owes(STARTING_TICKS_MAX);
     worker.onerror = (event) => {
       event.preventDefault();
       fail(crashed());
     };
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+      if (data.kind === "bytes") vigil.owes(STARTING_TICKS_MAX);
       if (data.kind === "bytes") return this.onBytes(data.count);
       if (data.kind === "refused") return fail(new BrainProblem(data.problem));
       if (data.kind !== "opened") return fail(crashed());
       this.#info = data.info;
+      opened = true;
+      vigil.ready();
       worker.onmessage = (event: MessageEvent<FromWorker>) => this.#hear(event.data);
       worker.onerror = (event) => {
         event.preventDefault();
@@ -130,7 +141,7 @@ class WorkerBrain implements Brain {
       };
       resolve();
     };
-    this.#tell(this.message);
+    this.#tell(name === null ? this.message : { ...this.message, vigil: name });
   }
 
   async #run(ask: Ask, { signal, onText }: Options): Promise<Answer> {
@@ -171,6 +182,7 @@ class WorkerBrain implements Brain {
     }
     if (job.settled) return this.#finish(job, () => undefined);
     job.sent = true;
+    this.#vigil?.owes();
     this.#tell({ kind: "ask", id: job.id, ask: job.ask });
   }
 
@@ -188,6 +200,7 @@ class WorkerBrain implements Brain {
     const job = this.#running;
     if (!job || !("id" in message) || message.id !== job.id) return;
     if (message.kind === "text") {
+      this.#vigil?.owes();
       if (!job.settled) job.onText?.(message.soFar);
     } else if (message.kind === "answer") this.#finish(job, () => job.resolve(message.answer));
     else if (message.kind === "failed") this.#finish(job, () => job.reject(new BrainProblem(message.problem)));
@@ -207,12 +220,14 @@ class WorkerBrain implements Brain {
   #finish(job: Job, settle: () => void): void {
     settle();
     job.end();
+    this.#vigil?.rest();
     this.#running = null;
     this.#next();
   }
 
   #drop(): void {
     this.#worker?.terminate();
+    this.#vigil?.end();
     this.#worker = null;
     this.#launching = null;
   }

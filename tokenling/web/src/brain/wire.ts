@@ -10,6 +10,8 @@ export interface OpenMessage {
   /** The two files of onnxruntime-web. */
   ort: { module: string; wasm: FileAt };
   brain: { id: string; precision: string; files: Record<string, FileAt> };
+  /** The lock that the worker holds while it lives. */
+  vigil?: string;
 }
 
 export type Ask = { kind: "generate"; request: GenerationRequest } | { kind: "verify"; receipt: OwnerReceipt };

@@ -2,6 +2,7 @@
    that nobody wants any more stops within one. */
 
 import type { Generated } from "../contract.ts";
+import { holdVigil } from "../site/vigil.ts";
 import { decode, type Watcher } from "./decode.ts";
 import { isCrash, messageOf, type OpenBrain, openHere } from "./open.ts";
 import { planTurn } from "./plan.ts";
@@ -40,6 +41,7 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
 async function open(message: OpenMessage): Promise<void> {
   try {
     brain = await openHere(message, (count) => tell({ kind: "bytes", count }));
+    await holdVigil(message.vigil ?? null);
     tell({ kind: "opened", info: brain.info });
   } catch (error) {
     if (error instanceof BrainProblem) tell({ kind: "refused", problem: error.shape });

@@ -3,9 +3,10 @@
    Every function of the engine is pure, so a call that died with its worker is simply made again. */
 
 import type { Engine, EngineCalls, Progress } from "../contract.ts";
-import { addressOf, bytesOf, type Site } from "../site/site.ts";
+import { addressOf, bytesOf, listedFile, type Site } from "../site/site.ts";
 import { workerOf } from "../site/trusted.ts";
-import type { FromWorker, ToWorker } from "./wire.ts";
+import { STARTING_TICKS_MAX, Vigil, vigilName } from "../site/vigil.ts";
+import type { FromWorker, StartFault, ToWorker } from "./wire.ts";
 
 /** A typed refusal of the engine. Nothing has changed. */
 export class EngineRefused extends Error {
@@ -30,10 +31,13 @@ export class EngineFault extends Error {
   }
 }
 
-/** The engine cannot be started here. `reason` is the browser's or Pyodide's own word for it. */
+/** The engine cannot be started here. `code` tells what is at fault, `reason` is the browser's or Pyodide's own word. */
 export class EngineUnavailable extends Error {
   override name = "EngineUnavailable";
-  constructor(readonly reason: string) {
+  constructor(
+    readonly reason: string,
+    readonly code: StartFault = "failed",
+  ) {
     super(`the engine did not start: ${reason}`);
   }
 }
@@ -62,7 +66,11 @@ export async function openEngine(site: Site, options: StartOptions = {}): Promis
 
 class WorkerEngine implements Engine {
   startedFrom: "snapshot" | "files" = "files";
+  snapshotProblem: string | null = null;
   #worker: Worker | null = null;
+  /** The worker that is ready. */
+  #running: Worker | null = null;
+  #vigil: Vigil | null = null;
   #starting: Promise<void> | null = null;
   #waiting = new Map<number, Waiting>();
   #nextId = 1;
@@ -98,6 +106,7 @@ class WorkerEngine implements Engine {
   #send(waiting: Waiting): void {
     const id = this.#nextId++;
     this.#waiting.set(id, waiting);
+    this.#vigil?.owes();
     this.#tell({ kind: "call", id, name: waiting.name, argumentsJson: waiting.argumentsJson });
   }
 
@@ -110,16 +119,24 @@ class WorkerEngine implements Engine {
     const worker = workerOf(addressOf(site, site.workers.engine));
     this.#worker = worker;
     const total = engineBytes(site, options.snapshot !== false);
-    const fail = (reason: string) => {
+    const name = vigilName();
+    const fail = (reason: string, code?: StartFault) => {
       this.#drop(worker);
-      reject(new EngineUnavailable(reason));
+      reject(new EngineUnavailable(reason, code));
     };
+    const vigil = new Vigil(name, () => this.#lost(worker, () => fail("worker")));
+    this.#vigil = vigil;
+    vigil.owes(STARTING_TICKS_MAX);
     worker.onerror = (event) => (event.preventDefault(), fail("worker"));
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+      if (data.kind === "failed") return fail(data.reason, data.code);
+      if (data.kind === "progress") vigil.owes(STARTING_TICKS_MAX);
       if (data.kind === "progress") return options.onProgress?.({ part: "engine", loaded: Math.min(data.loaded, total), total });
-      if (data.kind === "failed") return fail(data.reason);
       if (data.kind !== "ready") return;
+      vigil.ready();
+      this.#running = worker;
       this.startedFrom = data.startedFrom;
+      this.snapshotProblem = data.snapshotProblem;
       options.onProgress?.({ part: "engine", loaded: total, total });
       worker.onmessage = (event: MessageEvent<FromWorker>) => this.#hear(event.data);
       worker.onerror = (event) => (event.preventDefault(), this.#restart());
@@ -129,9 +146,17 @@ class WorkerEngine implements Engine {
     this.#tell({
       kind: "start",
       pyodide: addressOf(site, site.engine.pyodide),
-      archive: addressOf(site, site.engine.archive),
-      snapshot: snapshot === null || options.snapshot === false ? null : addressOf(site, snapshot),
+      archive: listedFile(site, site.engine.archive),
+      snapshot: snapshot === null || options.snapshot === false ? null : listedFile(site, snapshot),
+      vigil: name,
     });
+  }
+
+  /** A worker that has ended without a word: while it ran another takes over, while it started it has failed. */
+  #lost(worker: Worker, fail: () => void): void {
+    if (this.#worker !== worker) return;
+    if (this.#running === worker) this.#restart();
+    else fail();
   }
 
   #hear(message: FromWorker): void {
@@ -140,6 +165,8 @@ class WorkerEngine implements Engine {
     const waiting = this.#waiting.get(message.id);
     if (!waiting) return;
     this.#waiting.delete(message.id);
+    if (this.#waiting.size === 0) this.#vigil?.rest();
+    else this.#vigil?.owes();
     if (message.kind === "answer") waiting.resolve(message.json);
     else waiting.reject(new EngineFault(message.error, message.frames));
   }
@@ -160,7 +187,10 @@ class WorkerEngine implements Engine {
 
   #drop(worker: Worker): void {
     worker.terminate();
-    if (this.#worker === worker) this.#worker = null;
+    if (this.#worker === worker) {
+      this.#worker = null;
+      this.#vigil?.end();
+    }
     this.#starting = null;
   }
 }

@@ -1,11 +1,15 @@
 /* What the page and the engine's worker say to each other. */
 
+import type { ListedFile } from "../site/site.ts";
+
 export interface StartMessage {
   kind: "start";
-  /** Absolute addresses; `pyodide` is a directory with a slash behind. */
+  /** The absolute address of a directory, with a slash behind. */
   pyodide: string;
-  archive: string;
-  snapshot: string | null;
+  archive: ListedFile;
+  snapshot: ListedFile | null;
+  /** The lock that the worker holds while it lives. */
+  vigil: string | null;
 }
 
 export interface CallMessage {
@@ -16,12 +20,15 @@ export interface CallMessage {
   argumentsJson: string;
 }
 
+/** Why an engine did not start: its files did not come, one is not what the site lists, or something else. */
+export type StartFault = "unreachable" | "changed" | "failed";
+
 export type ToWorker = StartMessage | CallMessage;
 
 export type FromWorker =
   | { kind: "progress"; loaded: number }
   | { kind: "ready"; startedFrom: "snapshot" | "files"; snapshotProblem: string | null }
-  | { kind: "failed"; reason: string }
+  | { kind: "failed"; code: StartFault; reason: string }
   | { kind: "answer"; id: number; json: string }
   /** A fault of the rules: the exception's class and its frames, never a value. */
   | { kind: "fault"; id: number; error: string; frames: string[] }

@@ -3,7 +3,9 @@
    Pyodide starts from the memory snapshot that the build made (the engine imported already), or, where that fails, from
    its plain files. The archive holds package and zone data and is imported as it is, zipped. */
 
-import type { CallMessage, FromWorker, StartMessage, ToWorker } from "./wire.ts";
+import type { ListedFile } from "../site/site.ts";
+import { holdVigil } from "../site/vigil.ts";
+import type { CallMessage, FromWorker, StartFault, StartMessage, ToWorker } from "./wire.ts";
 
 interface Python {
   FS: { writeFile(path: string, data: Uint8Array): void };
@@ -49,24 +51,32 @@ self.onmessage = (event: MessageEvent<ToWorker>) => {
 async function start(message: StartMessage): Promise<void> {
   countBytes();
   try {
-    const archive = await bytesAt(message.archive);
-    const { loadPyodide } = (await import(`${message.pyodide}pyodide.mjs`)) as { loadPyodide: Load };
-    const snapshot = message.snapshot === null ? null : await fromSnapshot(loadPyodide, message, message.snapshot, archive);
-    const python = snapshot?.python ?? (await fromFiles(loadPyodide, message, archive));
+    // everything that does not wait for something else sets out at once
+    const archive = checked(message.archive);
+    archive.catch(() => undefined); // told where it is awaited
+    const module = import(`${message.pyodide}pyodide.mjs`) as Promise<{ loadPyodide: Load }>;
+    const { snapshot } = message;
+    const fast = snapshot === null ? null : await fromSnapshot(module, message, snapshot, archive);
+    const python = fast?.python ?? (await fromFiles(module, message, archive));
     python.runPython(DOOR);
     door = python.globals.get("door");
-    const startedFrom = snapshot?.python ? "snapshot" : "files";
-    say({ kind: "ready", startedFrom, snapshotProblem: snapshot?.problem ?? null });
+    await holdVigil(message.vigil);
+    const startedFrom = fast?.python ? "snapshot" : "files";
+    say({ kind: "ready", startedFrom, snapshotProblem: fast?.problem ?? null });
   } catch (error) {
-    say({ kind: "failed", reason: nameOf(error) });
+    say({ kind: "failed", code: codeOf(error), reason: nameOf(error) });
   }
 }
 
-async function fromSnapshot(load: Load, message: StartMessage, address: string, archive: Uint8Array) {
+type Module = Promise<{ loadPyodide: Load }>;
+
+async function fromSnapshot(module: Module, message: StartMessage, file: ListedFile, archive: Promise<Uint8Array>) {
   try {
-    const memory = await bytesAt(address);
-    const python = await load({ indexURL: message.pyodide, _loadSnapshot: memory.buffer });
-    python.FS.writeFile(ARCHIVE, archive);
+    const memory = checked(file);
+    memory.catch(() => undefined);
+    const { loadPyodide } = await module;
+    const python = await loadPyodide({ indexURL: message.pyodide, _loadSnapshot: memory.then(({ buffer }) => buffer) });
+    python.FS.writeFile(ARCHIVE, await archive);
     python.runPython(`import importlib; importlib.invalidate_caches()${PREPARE}`);
     return { python, problem: null };
   } catch (error) {
@@ -74,9 +84,10 @@ async function fromSnapshot(load: Load, message: StartMessage, address: string, 
   }
 }
 
-async function fromFiles(load: Load, message: StartMessage, archive: Uint8Array): Promise<Python> {
-  const python = await load({ indexURL: message.pyodide });
-  python.FS.writeFile(ARCHIVE, archive);
+async function fromFiles(module: Module, message: StartMessage, archive: Promise<Uint8Array>): Promise<Python> {
+  const { loadPyodide } = await module;
+  const python = await loadPyodide({ indexURL: message.pyodide });
+  python.FS.writeFile(ARCHIVE, await archive);
   python.runPython(PREPARE);
   return python;
 }
@@ -94,27 +105,61 @@ function answer({ id, name, argumentsJson }: CallMessage): void {
   }
 }
 
-async function bytesAt(address: string): Promise<Uint8Array> {
-  const found = await fetch(address);
-  if (!found.ok) throw new Error(`HTTP ${found.status}`);
-  return new Uint8Array(await found.arrayBuffer());
+class FileChanged extends Error {
+  override name = "FileChanged";
 }
 
-/** Tells the page about every piece that arrives, Pyodide's own files among them. */
+/** The bytes of a file, if they are what the site lists. Hashed while Pyodide's own files are on their way. */
+async function checked({ url, sha256 }: ListedFile): Promise<Uint8Array> {
+  const found = await fetch(url);
+  if (!found.ok) throw new TypeError(`HTTP ${found.status}`);
+  const bytes = new Uint8Array(await found.arrayBuffer());
+  if (await isListed(bytes, sha256)) return bytes;
+  // a copy that was cut short would stay so in the browser's cache
+  const again = new Uint8Array(await (await fetch(url, { cache: "reload" })).arrayBuffer());
+  if (await isListed(again, sha256)) return again;
+  throw new FileChanged(url.slice(url.lastIndexOf("/") + 1));
+}
+
+/** In an insecure page there is no hashing, and nothing to gain: whoever changes a file changes the list as well. */
+async function isListed(bytes: Uint8Array<ArrayBuffer>, sha256: string): Promise<boolean> {
+  if (!globalThis.crypto?.subtle) return true;
+  const digest = await crypto.subtle.digest("SHA-256", bytes);
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("") === sha256;
+}
+
+/** The page is told so often at most: telling is work, too. */
+const TELL_MS = 100;
+
+/** Tells the page about every piece that arrives, Pyodide's own files among them. WebAssembly goes by untouched: only so
+    does the browser compile it while it comes, and keep the result. */
 function countBytes(): void {
   const plain = self.fetch.bind(self);
+  let toldMs = 0;
   self.fetch = async (...given) => {
     const found = await plain(...given);
     if (!found.body || !found.ok) return found;
+    if (found.url.endsWith(".wasm")) {
+      loaded += Number(found.headers.get("Content-Length") ?? 0);
+      return found;
+    }
     const counter = new TransformStream<Uint8Array, Uint8Array>({
       transform(piece, out) {
         loaded += piece.byteLength;
-        say({ kind: "progress", loaded });
+        const now = performance.now();
+        if (now - toldMs >= TELL_MS) say({ kind: "progress", loaded });
+        if (now - toldMs >= TELL_MS) toldMs = now;
         out.enqueue(piece);
       },
     });
     return new Response(found.body.pipeThrough(counter), found);
   };
+}
+
+/** `fetch` and `import` reject with a `TypeError` when nothing comes. */
+function codeOf(error: unknown): StartFault {
+  if (error instanceof FileChanged) return "changed";
+  return error instanceof TypeError ? "unreachable" : "failed";
 }
 
 /** An error's class and first line: these are Pyodide's or the browser's own words, no pet's. */

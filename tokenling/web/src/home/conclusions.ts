@@ -9,6 +9,7 @@ import type { Ids } from "./ids.ts";
 import { asAnother, gone, intentTo, keepHere, keepThere, restamped } from "./intents.ts";
 import type { Checkpoint, Intent, Row, Stamp, Stop } from "./layout.ts";
 import { checkpointed, connectionOf, isAt, isOlder, modeOf, newestOf, withEntry, withNewest } from "./layout.ts";
+import { withSentReturned } from "./wishes.ts";
 
 export interface Answer {
   status: number;
@@ -18,6 +19,8 @@ export interface Answer {
   /** What the host says the pet is: in a refusal `petStatus`, in an answer `status`. */
   petStatus: string;
   save: JsonObject | null;
+  /** Why the save that came is not taken for this pet, if it is not: a stable word (`welcome.ts`). */
+  saveProblem?: string | null;
   serverTime: number | null;
   fields: JsonObject;
 }
@@ -181,10 +184,13 @@ function parked(row: Row, answer: Answer, means: Means): Conclusion {
   const done = withEntry(row, { intent: null });
   if (answer.status === 404) return { row: done, then: { kind: "gone" } };
   if (answer.status !== 200) return problem(done, answer);
+  // the copy here stays the newest, and the intent: a page that can live that save takes it at its next start
+  if (answer.saveProblem) return { row, then: { kind: "problem", code: answer.saveProblem, fields: {} } };
   // the save of a very old repeat is kept no more: the pet stays remote, and parking it again brings one
   if (answer.save === null || modeOf(row) !== "remote") return settled(done);
   const { epoch, revision, save } = answer;
-  const home = withEntry(done, { mode: "local", epoch, living: true });
+  const turnsDue = connectionOf(done.entry!);
+  const home = withEntry(done, { mode: "local", epoch, living: true, turnsDue });
   return settled(withNewest(home, { atMs: answer.serverTime ?? means.nowMs, epoch, revision, save }));
 }
 
@@ -230,12 +236,18 @@ export function ageOf(seen: Stamp | null, view: Stamp, askedAfterSeen: boolean):
   return askedAfterSeen ? "back" : "older";
 }
 
+/** Whether two saves are of one pet: its seed is drawn once and never changes. */
+export function isSamePet(held: JsonObject, found: JsonObject): boolean {
+  return held.petSeed === found.petSeed;
+}
+
 /** The row with a snapshot as the newest copy. While an upload is under way the copy must stay what was uploaded. */
 export function snapshotTaken(row: Row, view: Checkpoint, age: Age): Row {
   const step = row.entry?.intent?.step;
   if (row.entry === null || modeOf(row) !== "remote" || age === "older") return row;
   if (step === "resume" || step === "activate" || step === "delete") return row;
   const newest = newestOf(row);
+  if (newest !== null && !isSamePet(newest.save, view.save)) return row;
   if (newest !== null && age !== "back" && isOlder(view, newest)) return row;
   return checkpointed(row, view, { apart: age === "back" });
 }
@@ -324,9 +336,8 @@ function followed(left: Row, stop: Stop, means: Means): Row {
   const connection = connectionOf(stop);
   const base = entry ?? { checkpointRevision: 0 };
   const row: Row = {
-    ...left,
+    ...withSentReturned(left),
     stops: [...left.stops, ...leaving],
-    outbox: null,
     entry: { ...base, ...connection, intent: null, mode: "remote", living: true },
   };
   return restamped(row, { epoch: 0, revision: 0 }, { apart: true });

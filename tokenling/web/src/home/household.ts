@@ -13,6 +13,7 @@ import type {
   MovePreview,
   PageNotes,
   PairingCard,
+  PetCopy,
   PetSummary,
 } from "../contract.ts";
 import * as cards from "./cards.ts";
@@ -32,6 +33,7 @@ import type { HouseParts } from "./pet_home.ts";
 import { HomeProblem } from "./problems.ts";
 import { Records } from "./records.ts";
 import { StopKeeper } from "./stop_keeper.ts";
+import { saveProblemOf } from "./welcome.ts";
 import * as wire from "./wire.ts";
 
 /** Opens this browser's household. Rejects with `RecordsTooNew` when a newer app has written here. */
@@ -187,6 +189,10 @@ class House implements Household {
     await this.#leader.take();
   }
 
+  retire(): void {
+    this.#end("newer_app");
+  }
+
   async close(): Promise<void> {
     this.#ending.abort();
     await this.#leader.close();
@@ -287,7 +293,7 @@ class House implements Household {
 
   async exportSave(localId: string): Promise<{ fileName: string; text: string }> {
     const home = this.#pet(localId);
-    await home.flush();
+    if (this.#outdated === null) await home.flush();
     const save = home.snapshot().view?.save ?? newestOf(home.row)?.save;
     if (save === undefined) throw new HomeProblem("no_checkpoint");
     return files.exported(save, this.#now());
@@ -376,15 +382,39 @@ class House implements Household {
     if (modeOf(row) !== mode) throw new HomeProblem("abandoned");
   }
 
-  async recover(localId: string): Promise<void> {
+  async copies(localId: string): Promise<PetCopy[]> {
     await this.#pet(localId).flush();
-    await this.#change(localId, (row) => intents.recover(row, this.#ids, this.#now()));
+    const { kept } = await this.#records.row(localId);
+    const looked = (kept?.checkpoints ?? []).map(async ({ atMs, revision, save }) => {
+      return { atMs, revision, problem: await this.#problemOf(save) };
+    });
+    return Promise.all(looked);
+  }
+
+  /** Why the rules do not take a copy; null also while they cannot be asked: a pet can wait for its rules. */
+  #problemOf(save: JsonObject): Promise<string | null> {
+    return saveProblemOf(this.#parts.engine, null, save).catch(() => null);
+  }
+
+  async recover(localId: string, from?: intents.CopyStamp): Promise<void> {
+    const copy = await this.#chosenCopy(localId, from);
+    await this.#change(localId, (row) => intents.recover(row, this.#ids, this.#now(), copy));
     this.#pet(localId).mover.forget();
   }
 
-  async checkpointAge(localId: string): Promise<{ atMs: number; revision: number } | null> {
-    const newest = newestOf(await this.#records.row(localId));
-    return newest && { atMs: newest.atMs, revision: newest.revision };
+  async goBack(localId: string, from: intents.CopyStamp): Promise<void> {
+    const copy = await this.#chosenCopy(localId, from);
+    await this.#change(localId, (row) => intents.goBack(row, copy));
+    await this.#pet(localId).reload();
+  }
+
+  /** The copy that is meant, the newest where none is; one that cannot be lived is refused. */
+  async #chosenCopy(localId: string, from: intents.CopyStamp | undefined): Promise<intents.CopyStamp> {
+    const copies = await this.copies(localId);
+    const chosen = copies.find(({ atMs, revision }) => !from || (atMs === from.atMs && revision === from.revision));
+    if (chosen === undefined) throw new HomeProblem("no_checkpoint");
+    if (chosen.problem !== null) throw new HomeProblem(chosen.problem);
+    return chosen;
   }
 
   async abandonMove(localId: string): Promise<void> {
@@ -409,7 +439,7 @@ class House implements Household {
   }
 
   async changeKey(localId: string): Promise<void> {
-    await this.#pet(localId).refresh();
+    await this.#pet(localId).refresh().catch(unlessNewer);
     await this.#change(localId, (row) => intents.changeKey(row, this.#ids));
     await this.#pet(localId).mover.run();
   }
@@ -453,6 +483,8 @@ class House implements Household {
     const { view } = found;
     if (view.status === "prepared") throw new HomeProblem("not_hosted");
     const known = this.#known(card);
+    const problem = await saveProblemOf(() => this.#rules(), known && (newestOf(known)?.save ?? null), view.save);
+    if (problem !== null) throw new HomeProblem(problem);
     if (known !== null) {
       await this.#change(known.localId, (row) => (row.entry?.intent ? row : withEntry(row, { key: card.key })));
       return known.localId;
@@ -483,6 +515,11 @@ class House implements Household {
   setNotes(change: (notes: PageNotes) => PageNotes): Promise<void> {
     return this.#records.setNotes(change);
   }
+}
+
+/** What a newer host sends is no copy for here; a key can be changed all the same. */
+function unlessNewer(error: unknown): void {
+  if (!(error instanceof HomeProblem && error.code === "save_newer")) throw error;
 }
 
 /** The same move again, with a code this time. */

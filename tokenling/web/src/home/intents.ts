@@ -5,6 +5,7 @@ import type { Ids } from "./ids.ts";
 import type { Connection, Entry, Intent, IntentStep, Row, Stop } from "./layout.ts";
 import { connectionOf, isAt, modeOf, nameOf, newestOf, PAST_MAX, wasLiving, withEntry, withNewest } from "./layout.ts";
 import { HomeProblem } from "./problems.ts";
+import { withSentReturned } from "./wishes.ts";
 
 const TO_OF_STEP: Record<IntentStep, Intent["to"]> = {
   prepare: "remote",
@@ -96,9 +97,10 @@ export function gone(row: Row): Row {
   return { ...row, kept: null, entry: null, outbox: null };
 }
 
-/** The host cannot be reached: the pet lives on here from the newest checkpoint, and the host is told to stop as soon
-    as it can be. Also the only way to give an activation up. */
-export function recover(row: Row, ids: Ids, nowMs: number): Row {
+/** The host cannot be reached: the pet lives on here from the newest checkpoint or an older one, and the host is told to
+    stop as soon as it can be. Words that were sent there go back to their owner: nobody knows whether they were heard.
+    Also the only way to give an activation up. */
+export function recover(row: Row, ids: Ids, nowMs: number, from: CopyStamp | null = null): Row {
   const { entry } = row;
   const step = entry?.intent?.step;
   if (entry === null || row.kept === null) throw new HomeProblem("no_checkpoint");
@@ -106,7 +108,33 @@ export function recover(row: Row, ids: Ids, nowMs: number): Row {
   if (step === "delete") throw new HomeProblem("busy", { step });
   const stop = stopOf(row, entry.intent?.epoch ?? entry.epoch, ids, nowMs);
   const others = row.stops.filter((one) => !isAt(one, entry));
-  return withEntry({ ...row, stops: [...others, stop], outbox: null }, { mode: "local", intent: null });
+  const alone = withSentReturned({ ...row, stops: [...others, stop] });
+  return withEntry(from === null ? alone : backTo(alone, from), { mode: "local", intent: null });
+}
+
+/** Which of the copies here is meant. */
+export interface CopyStamp {
+  atMs: number;
+  revision: number;
+}
+
+/** The pet as it was in one of the copies here. The one that was newest stays among the older ones. */
+export function backTo(row: Row, { atMs, revision }: CopyStamp): Row {
+  const copies = row.kept?.checkpoints ?? [];
+  const chosen = copies.find((one) => one.atMs === atMs && one.revision === revision);
+  if (row.kept === null || chosen === undefined) throw new HomeProblem("no_checkpoint");
+  if (chosen === copies[0]) return row;
+  const again = { ...chosen, epoch: copies[0]!.epoch, revision: copies[0]!.revision + 1 };
+  const checkpoints = [again, ...copies.filter((one) => one !== chosen)];
+  const entry = row.entry === null ? null : { ...row.entry, checkpointRevision: again.revision };
+  return { ...row, entry, kept: { ...row.kept, checkpoints } };
+}
+
+/** A pet of this page whose rules failed goes on from an older copy. */
+export function goBack(row: Row, from: CopyStamp): Row {
+  free(row);
+  if (modeOf(row) !== "local") throw new HomeProblem("not_local");
+  return backTo(row, from);
 }
 
 export function stopOf(row: Row, epoch: number, ids: Ids, sinceMs: number, at: Connection = hostedOrNot(row)): Stop {
@@ -132,7 +160,7 @@ export function asAnother(row: Row): Row {
   const former = entry.id === "" ? (entry.former ?? []) : [connectionOf(entry), ...(entry.former ?? [])];
   const stops = row.stops.filter((stop) => !isAt(stop, entry));
   const left = { former: former.slice(0, PAST_MAX), past: entry.past ?? [] };
-  return { ...row, stops, outbox: null, entry: { ...unconnected(entry), ...left } };
+  return { ...withSentReturned(row), stops, entry: { ...unconnected(entry), ...left } };
 }
 
 function unconnected(entry: Entry): Entry {

@@ -61,6 +61,8 @@ export interface Entry extends Connection {
   past?: Connection[];
   /** Connections whose host answered that it knows no such pet: never used again, never thrown away. */
   former?: Connection[];
+  /** It came home from there, and the turn receipts of what it said there have not been fetched yet. */
+  turnsDue?: Connection;
 }
 
 export interface RemoteRecord {
@@ -87,7 +89,7 @@ export interface StopsRecord {
   stops: Stop[];
 }
 
-/** A wish on its way to a host; what is sent is byte for byte what was sent first. */
+/** What an owner wants done (`wishes.ts`). `host`, `id`, `epoch`: where it was sent; empty and 0 before that. */
 export interface Wish {
   host: string;
   id: string;
@@ -96,10 +98,17 @@ export interface Wish {
   command: JsonObject;
 }
 
+/** Words that will not be heard by themselves any more. */
+export interface Returned {
+  operationId: string;
+  command: JsonObject;
+}
+
 /** `subtokenling.outbox.v1` by local id. */
 export interface OutboxRecord {
   v: 1;
   wishes: Wish[];
+  returned?: Returned[];
 }
 
 /** What a transaction sees of one pet. `kept` null: this browser has no copy; both null: it has no such pet. */

@@ -17,17 +17,20 @@ import type {
   GenerationRequest,
   HomeSnapshot,
   JsonObject,
+  Notice,
   SaveText,
+  Step,
   Turn,
 } from "../contract.ts";
 import type { Lane } from "./lane.ts";
-import type { Checkpoint, Row } from "./layout.ts";
+import type { Checkpoint, Row, Wish } from "./layout.ts";
 import { committed, newestOf } from "./layout.ts";
 import { HomeProblem, StaleExecution } from "./problems.ts";
 import type { KeptTurn, Records } from "./records.ts";
 import type { Living } from "./rules.ts";
 import { atHome, isRefusal, living, obeyed, refusedAs } from "./rules.ts";
 import { Serial } from "./serial.ts";
+import { withGranted } from "./wishes.ts";
 
 /** A failed generation is tried again after 30 s, then twice as long each time, up to 30 min (design section 3). */
 export const BACK_OFF_FIRST_MS = 30_000;
@@ -80,8 +83,15 @@ export interface LifeShown {
   words: string | null;
   catchUp: HomeSnapshot["catchUp"];
   trouble: HomeSnapshot["trouble"];
+  notices: Notice[];
   error: string | null;
   running: boolean;
+}
+
+/** What a commit brings beside the new state: the receipt of the turn, the wish that it grants. */
+interface Beside {
+  turn?: KeptTurn;
+  granted?: string;
 }
 
 export class LocalLife {
@@ -97,6 +107,7 @@ export class LocalLife {
   #trouble: HomeSnapshot["trouble"] = null;
   #lateSinceMs: number | null = null;
   #fault: string | null = null;
+  #notices: Notice[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #driving = false;
   #again = false;
@@ -131,22 +142,25 @@ export class LocalLife {
     await this.#serial.idle();
   }
 
-  /** Resolves when the command is on the disk. Throws the engine's refusal as a `HomeProblem`. */
-  async send(command: Command): Promise<void> {
+  /** Resolves when the wish is applied and off the disk, in one transaction. Throws the engine's refusal as a
+      `HomeProblem`; `wish_gone`: it was applied before. */
+  async grant(wish: Wish): Promise<void> {
     await this.#serial.run(async () => {
       if (this.#stopped) throw new HomeProblem("not_running");
       if (this.#fault !== null) throw new HomeProblem("quarantined");
       const engine = await this.#engine();
-      await this.#obey(engine, command);
+      await this.#obey(engine, wish);
     });
     this.wake();
   }
 
-  async #obey(engine: Engine, command: Command): Promise<void> {
+  async #obey(engine: Engine, { operationId, command }: Wish): Promise<void> {
     try {
       const pet = await this.#atHome(engine);
-      const step = await this.#guarded(() => obeyed(engine, pet.state, command, this.#parts.now()));
-      await this.#commit(engine, step.state);
+      const wished = command as unknown as Command;
+      const step = await this.#guarded(() => obeyed(engine, pet.state, wished, this.#parts.now()));
+      this.#note(step);
+      await this.#commit(engine, step.state, { granted: operationId });
       this.#reconsider();
     } catch (error) {
       if (error instanceof HomeProblem && !(error instanceof StaleExecution)) throw error;
@@ -166,9 +180,22 @@ export class LocalLife {
       words: this.#words,
       catchUp: this.#catchUp(),
       trouble: this.#trouble,
+      notices: this.#notices,
       error: this.#fault,
       running: this.#pet !== null,
     };
+  }
+
+  /** The owner has read them. */
+  noticed(): void {
+    this.#notices = [];
+    this.#parts.onChange(null);
+  }
+
+  /** What the rules did with the clock; of each kind the newest. */
+  #note({ notices }: Step): void {
+    for (const notice of notices as unknown as Notice[])
+      this.#notices = [...this.#notices.filter(({ kind }) => kind !== notice.kind), notice];
   }
 
   #catchUp(): HomeSnapshot["catchUp"] {
@@ -236,6 +263,7 @@ export class LocalLife {
     }
     const fromMs = pet.view.bodyClockMs;
     const step = await this.#guarded(() => engine.call("advance", { state: pet.state, nowMs }));
+    this.#note(step);
     this.#noteLate(step.turn, fromMs, nowMs);
     pet = await this.#commit(engine, step.state);
     if (this.#retry === null) this.#trouble = null;
@@ -294,7 +322,8 @@ export class LocalLife {
     );
     if (step === null) return this.#parts.onChange(null);
     const { id: turnId, kind, atMs } = thought.turn;
-    await this.#commit(engine, step.state, { localId: this.#parts.localId, turnId, kind, atMs, receipt, choices });
+    const kept: KeptTurn = { localId: this.#parts.localId, turnId, kind, atMs, receipt, choices };
+    await this.#commit(engine, step.state, { turn: kept });
     this.#calm();
     this.#parts.onChange(null);
   }
@@ -345,22 +374,11 @@ export class LocalLife {
   }
 
   /** A new state, on the disk and then shown. The same state again is neither. */
-  async #commit(engine: Engine, state: SaveText, turn?: KeptTurn): Promise<Living> {
+  async #commit(engine: Engine, state: SaveText, beside: Beside = {}): Promise<Living> {
     if (this.#stopped) throw new StaleExecution("moved");
     const save = JSON.parse(state) as JsonObject;
-    if (
-      state !== this.#pet?.state &&
-      (this.#pet !== null || JSON.stringify(this.#stored.save) !== JSON.stringify(save))
-    ) {
-      const { records, localId, now } = this.#parts;
-      const read = this.#stored.revision;
-      const decide = (row: Row) => ({
-        row: committed(row, { read, save, nowMs: now() }),
-        value: null,
-        ...(turn ? { turn } : {}),
-      });
-      const { row } = await records.change(localId, decide);
-      this.#stored = newestOf(row)!;
+    if (this.#isNews(state, save) || beside.granted !== undefined) {
+      const row = await this.#store(save, beside);
       await this.#show(engine, state, save);
       this.#parts.onChange(row);
     } else if (this.#pet === null) {
@@ -368,6 +386,23 @@ export class LocalLife {
       this.#parts.onChange(null);
     }
     return this.#pet!;
+  }
+
+  #isNews(state: SaveText, save: JsonObject): boolean {
+    if (state === this.#pet?.state) return false;
+    return this.#pet !== null || JSON.stringify(this.#stored.save) !== JSON.stringify(save);
+  }
+
+  async #store(save: JsonObject, { turn, granted }: Beside): Promise<Row> {
+    const { records, localId, now } = this.#parts;
+    const read = this.#stored.revision;
+    const { row } = await records.change(localId, (before) => {
+      const after = committed(before, { read, save, nowMs: now() });
+      const done = granted === undefined ? after : withGranted(after, granted);
+      return { row: done, value: null, ...(turn ? { turns: [turn] } : {}) };
+    });
+    this.#stored = newestOf(row)!;
+    return row;
   }
 
   async #show(engine: Engine, state: SaveText, save: JsonObject): Promise<void> {

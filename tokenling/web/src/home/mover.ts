@@ -2,7 +2,7 @@
    request under the same operation id, until a definite answer is here; also after a reload, for the intent is stored.
    */
 
-import type { MoveState } from "../contract.ts";
+import type { JsonObject, MoveState } from "../contract.ts";
 import type { Answer, MoveRequest, Then, Told } from "./conclusions.ts";
 import { conclude, requestOf } from "./conclusions.ts";
 import type { Ids } from "./ids.ts";
@@ -11,6 +11,7 @@ import type { Intent, Row } from "./layout.ts";
 import { Pause, pauseMs } from "./pause.ts";
 import { HomeProblem, HostSilent } from "./problems.ts";
 import type { Records } from "./records.ts";
+import type { SaveProblem } from "./welcome.ts";
 import * as wire from "./wire.ts";
 
 /** Pauses before a lost step is done again; the last one repeats. */
@@ -23,6 +24,8 @@ export interface MoverParts {
   records: Records;
   ids: Ids;
   now: () => number;
+  /** Why a host's save is not taken for the pet of this row. Rejects when the rules cannot be asked. */
+  inspect: (row: Row, save: JsonObject) => Promise<SaveProblem | null>;
   /** The row that was stored. */
   onRow: (row: Row) => void;
   onChange: () => void;
@@ -134,11 +137,21 @@ export class Mover {
 
   async #answer(row: Row, request: MoveRequest): Promise<Answer | HostSilent> {
     try {
-      return await wire.moved(row.entry!, row.deviceId, request, this.#enrolCode);
+      const answer = await wire.moved(row.entry!, row.deviceId, request, this.#enrolCode);
+      return request.kind === "transfer" && request.to === "local" ? await this.#inspected(row, answer) : answer;
     } catch (error) {
       if (error instanceof HostSilent) return error;
       throw error;
     }
+  }
+
+  /** A save that comes home is asked of the rules before it is taken; without rules the step is done again later. */
+  async #inspected(row: Row, answer: Answer): Promise<Answer> {
+    if (answer.status !== 200 || answer.save === null || answer.saveProblem) return answer;
+    const saveProblem = await this.#parts.inspect(row, answer.save).catch(() => {
+      throw new HostSilent("no_engine");
+    });
+    return { ...answer, saveProblem };
   }
 
   async #conclude(intent: Intent, request: MoveRequest, answer: Answer): Promise<Then> {

@@ -29,11 +29,15 @@ import { HomeProblem } from "./problems.ts";
 import type { Records } from "./records.ts";
 import { TURNS_MAX } from "./records.ts";
 import { isFollowed, RemoteLife } from "./remote_life.ts";
-import { hostTurns, localTurns } from "./turn_links.ts";
+import { bringTurnsHome, hostTurns, localTurns } from "./turn_links.ts";
+import type { SaveProblem } from "./welcome.ts";
+import { saveProblemOf } from "./welcome.ts";
 import * as wire from "./wire.ts";
 
 /** A page that runs a pet itself asks its former host now and then whether another device took it over. A guess. */
 const LOOK_AROUND_MS = 5 * 60_000;
+/** A former host that did not give its turn receipts is not asked again before that. A guess. */
+const TURNS_AGAIN_MS = 60_000;
 
 export interface HouseParts {
   records: Records;
@@ -65,6 +69,8 @@ export class PetHome implements Home {
   #later: HomeProblem | null = null;
   #gone = false;
   #telling = false;
+  #fetching = false;
+  #fetchAtMs = 0;
   #ending: Promise<void> = Promise.resolve();
 
   constructor(row: Row, parts: HouseParts) {
@@ -78,10 +84,15 @@ export class PetHome implements Home {
     return new Mover({
       ...this.#parts,
       localId: this.localId,
+      inspect: (row, save) => this.#inspect(row, save),
       onRow: (stored) => this.#stored(stored),
       onChange: () => this.tell(),
       onGone: () => this.#set({ gone: true }),
     });
+  }
+
+  #inspect(row: Row, save: JsonObject): Promise<SaveProblem | null> {
+    return saveProblemOf(this.#parts.engine, newestOf(row)?.save ?? null, save);
   }
 
   get mover(): Mover {
@@ -113,8 +124,10 @@ export class PetHome implements Home {
     if (!leads) this.#endOutbox();
     if (runs && this.#life === null) this.#startLife();
     if (follows && this.#remote === null) this.#startRemote();
-    if (leads && this.#outbox === null && this.#row.entry !== null) this.#startOutbox();
+    if (leads && this.#outbox === null) this.#startOutbox();
+    this.#outbox?.start();
     if (leads && this.#row.entry?.intent) this.#mover.start(this.#row.entry.intent);
+    if (leads && this.#row.entry?.turnsDue) void this.#fetchTurns();
   }
 
   #startLife(): void {
@@ -149,6 +162,7 @@ export class PetHome implements Home {
       ...this.#parts,
       localId: this.localId,
       watched: () => this.#watched(),
+      inspect: (save) => this.#inspect(this.#row, save),
       onChange: (row) => (row === null ? this.tell() : this.#stored(row)),
       onSeen: (view) => this.#outbox?.seen(view),
     });
@@ -164,10 +178,14 @@ export class PetHome implements Home {
     this.#outbox = new Outbox(this.#row, {
       ...this.#parts,
       localId: this.localId,
+      here: () => {
+        const life = this.#life;
+        return life && ((wish) => life.grant(wish));
+      },
+      there: () => (this.#row.entry?.intent ? null : (this.#remote?.connection() ?? null)),
       onChange: (row) => (row === null ? this.tell() : this.#stored(row)),
       onRefused: (problem) => this.#set({ later: problem }),
     });
-    this.#outbox.start();
   }
 
   #endOutbox(): void {
@@ -200,11 +218,43 @@ export class PetHome implements Home {
   // --- what it does ------------------------------------------------------------------------------------------------
 
   async send(command: Command): Promise<void> {
+    await this.#taker().send(command);
+  }
+
+  async again(operationId: string): Promise<void> {
+    await this.#taker().again(operationId);
+  }
+
+  async letGo(operationId: string): Promise<void> {
+    await this.#outbox?.letGo(operationId);
+  }
+
+  /** What takes a wish now: the pet lives here, or on its host and is not on its way. */
+  #taker(): Outbox {
     this.#later = null;
-    if (this.#life !== null) return this.#life.send(command);
-    const at = this.#remote?.connection() ?? null;
-    if (this.#outbox === null || at === null || this.#row.entry?.intent) throw new HomeProblem("not_running");
-    return this.#outbox.send(command, at);
+    if (this.#outbox === null) throw new HomeProblem("not_running");
+    if (this.#life !== null) {
+      if (this.#life.snapshot().error !== null) throw new HomeProblem("quarantined");
+    } else if (this.#remote === null || this.#row.entry?.intent) throw new HomeProblem("not_running");
+    return this.#outbox;
+  }
+
+  noticed(): void {
+    this.#life?.noticed();
+  }
+
+  /** Brings the receipts of what it said at its last host; what is silent is asked again later. */
+  async #fetchTurns(): Promise<void> {
+    if (this.#fetching || !mayRun(this.#row) || this.#parts.now() < this.#fetchAtMs) return;
+    this.#fetching = true;
+    this.#fetchAtMs = this.#parts.now() + TURNS_AGAIN_MS;
+    try {
+      this.#stored(await bringTurnsHome(this.#row, this.#parts.records));
+    } catch (error) {
+      if (!(error instanceof HomeProblem)) throw error;
+    } finally {
+      this.#fetching = false;
+    }
   }
 
   async turns(): Promise<MindTurn[]> {
@@ -227,6 +277,7 @@ export class PetHome implements Home {
   wake(): void {
     this.#life?.wake();
     this.#remote?.sync.now();
+    if (this.#parts.leads() && this.#row.entry?.turnsDue) void this.#fetchTurns();
     if (this.#row.entry?.intent && this.#mover.state()?.problem?.lost) this.#mover.retry();
   }
 
@@ -235,7 +286,8 @@ export class PetHome implements Home {
     await this.#remote?.flush();
   }
 
-  /** Asks the host for its newest snapshot and stores it: what a move is decided on. */
+  /** Asks the host for its newest snapshot and stores it: what a move is decided on. Rejects when it is not one of this
+      pet that the rules take. */
   async refresh(): Promise<PetView> {
     const { entry } = this.#row;
     const remote = this.#remote;
@@ -304,6 +356,7 @@ export class PetHome implements Home {
       move: entry?.intent ? this.#mover.state() : null,
       question: this.#question(),
       trouble: local?.trouble ?? this.#remote?.trouble() ?? this.#laterTrouble(),
+      notices: local?.notices ?? [],
     };
   }
 

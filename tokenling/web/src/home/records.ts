@@ -1,6 +1,7 @@
 /* IndexedDB `subtokenling`: the only module that reads or writes it. docs/page_home.md describes the layout.
 
-   Version 1 is the plain page's; version 2 adds two object stores and changes nothing that was there. Every change
+   Version 1 is the plain page's; version 2 adds two object stores and changes nothing that was there; version 3 lets the
+   outbox hold what no host has been sent: an app that does not know that must let go of the database. Every change
    reads, decides and writes inside one strict transaction, so two tabs cannot undo each other's work, a page killed at
    any point leaves the row before or the row after, and an answered write is on the disk. */
 
@@ -11,7 +12,7 @@ import { understood } from "./layout.ts";
 import { HomeProblem, RecordsBroken, RecordsTooNew } from "./problems.ts";
 
 export const DATABASE = "subtokenling";
-export const DATABASE_VERSION = 2;
+export const DATABASE_VERSION = 3;
 const RECORDS = "records";
 const KEPT = "subtokenling.v1";
 const OUTBOX = "subtokenling.outbox.v1";
@@ -27,21 +28,22 @@ export const TURNS_MAX = 50;
  */
 const BLOCKED_MS_MAX = 10_000;
 
-/** A turn that was lived in this page, for the mind view. */
+/** A turn that was lived in this page, or at a host from which the pet came home: for the mind view. */
 export interface KeptTurn {
   localId: string;
   turnId: string;
   kind: TurnKind;
   atMs: number;
   receipt: OwnerReceipt;
-  choices: Choice[];
+  /** Null for a turn that a host lived, until it is run again. */
+  choices: Choice[] | null;
 }
 
-/** What a decision gives back: the row to be, a value for the caller, a turn receipt to keep beside. */
+/** What a decision gives back: the row to be, a value for the caller, turn receipts to keep beside. */
 export interface Decided<T> {
   row: Row;
   value: T;
-  turn?: KeptTurn;
+  turns?: KeptTurn[];
 }
 
 interface Found {
@@ -52,17 +54,19 @@ interface Found {
 }
 
 export class Records {
-  /** Called when a newer app wants the database, or somebody deletes it: this one has let go of it and can store nothing
-      more. */
-  onClosed: (why: "newer_app" | "records") => void = () => {};
+  /** Called when a newer app wants the database, somebody deletes it, or the browser closes it: this one has let go of it
+      and can store nothing more. */
+  onClosed: (why: "newer_app" | "records" | "deleted") => void = () => {};
   #database: IDBDatabase;
 
   private constructor(database: IDBDatabase) {
     this.#database = database;
     database.onversionchange = ({ newVersion }) => {
       database.close();
-      this.onClosed(newVersion === null ? "records" : "newer_app");
+      this.onClosed(newVersion === null ? "deleted" : "newer_app");
     };
+    // the browser closes it by itself when the site's data are cleared, or its disk fails
+    database.onclose = () => void whyClosed().then((why) => this.onClosed(why));
   }
 
   /** Opens the records, made if they are not there, upgraded if they are the plain page's. */
@@ -121,13 +125,11 @@ export class Records {
   async change<T>(localId: string, decide: (row: Row) => Decided<T>): Promise<{ row: Row; value: T }> {
     return this.#write([RECORDS, KEPT, OUTBOX, TURNS], async (store) => {
       const before = await found(store, localId);
-      const { row, value, turn } = decide(rowOf(localId, before));
+      const { row, value, turns = [] } = decide(rowOf(localId, before));
       put(store, before, row);
       if (row.kept === null) await trimTurns(store(TURNS), localId, 0);
-      if (turn !== undefined) {
-        store(TURNS).add(turn);
-        await trimTurns(store(TURNS), localId, TURNS_MAX);
-      }
+      for (const turn of turns) store(TURNS).add(turn);
+      if (turns.length > 0) await trimTurns(store(TURNS), localId, TURNS_MAX);
       return { row, value };
     });
   }
@@ -135,7 +137,7 @@ export class Records {
   /** Newest first. */
   async turns(localId: string): Promise<KeptTurn[]> {
     const turns = this.#begin([TURNS]).objectStore(TURNS).index(BY_PET);
-    return ((await asked(turns.getAll(localId))) as KeptTurn[]).reverse();
+    return newestFirst((await asked(turns.getAll(localId))) as KeptTurn[]);
   }
 
   async notes(): Promise<PageNotes> {
@@ -216,9 +218,18 @@ function withPet(pets: Record<string, Entry>, localId: string, entry: Entry | nu
   return entry === null ? others : { ...pets, [localId]: entry };
 }
 
+/** By when they were lived: those of a host come later than they were. One that came twice is the newest there is. */
+function newestFirst(turns: KeptTurn[]): KeptTurn[] {
+  const newest = new Map(turns.map((turn) => [turn.turnId, turn]));
+  return [...newest.values()].reverse().sort((a, b) => b.atMs - a.atMs);
+}
+
 async function trimTurns(store: IDBObjectStore, localId: string, keep: number): Promise<void> {
-  const keys = await asked(store.index(BY_PET).getAllKeys(localId));
-  for (const key of keys.slice(0, Math.max(0, keys.length - keep))) store.delete(key);
+  const index = store.index(BY_PET);
+  const [keys, turns] = await Promise.all([asked(index.getAllKeys(localId)), asked(index.getAll(localId))]);
+  if (keys.length <= keep) return;
+  const kept = new Set(newestFirst(turns as KeptTurn[]).slice(0, keep));
+  keys.forEach((key, at) => !kept.has(turns[at] as KeptTurn) && store.delete(key));
 }
 
 // --- what was read -------------------------------------------------------------------------------------------------
@@ -274,6 +285,16 @@ function failureOf(error: DOMException | null): HomeProblem {
   return new HomeProblem(error?.name === "QuotaExceededError" ? "storage_full" : "records_failed", {
     name: error?.name ?? "",
   });
+}
+
+/** Whether a database that the browser closed is still there. Nothing is made by looking. */
+async function whyClosed(): Promise<"records" | "deleted"> {
+  try {
+    const names = (await indexedDB.databases()).map(({ name }) => name);
+    return names.includes(DATABASE) ? "records" : "deleted";
+  } catch {
+    return "records";
+  }
 }
 
 function opened(): Promise<IDBDatabase> {

@@ -1,17 +1,22 @@
 /* A pet that lives at its host, as this page knows it: the host's newest snapshot, and a copy of it on the disk for the
-   day on which the host cannot be reached. Nothing is simulated. */
+   day on which the host cannot be reached. Nothing is simulated. The save of another pet is not shown, and one that this
+   page's rules do not take never becomes the copy. */
 
-import type { HomeSnapshot, Link, PetView } from "../contract.ts";
+import type { HomeSnapshot, JsonObject, Link, PetView } from "../contract.ts";
 import type { Age } from "./conclusions.ts";
-import { ageOf, snapshotTaken } from "./conclusions.ts";
+import { ageOf, isSamePet, snapshotTaken } from "./conclusions.ts";
 import type { Checkpoint, Connection, Row, Stamp } from "./layout.ts";
 import { isOlder, modeOf, newestOf } from "./layout.ts";
-import type { HomeProblem } from "./problems.ts";
+import { HomeProblem } from "./problems.ts";
 import type { Records } from "./records.ts";
+import { Serial } from "./serial.ts";
 import { Sync } from "./sync.ts";
+import type { SaveProblem } from "./welcome.ts";
 
 /** The copy here need not be newer than this while the host is well; a new epoch or status is kept at once. A guess. */
 const CHECKPOINT_EVERY_MS = 5000;
+
+const SAVE_PROBLEMS = new Set<string>(["other_pet", "save_newer", "save_refused"] satisfies SaveProblem[]);
 
 const LINK_OF_STATUS: Partial<Record<PetView["status"], Link>> = {
   parked: "paused",
@@ -26,6 +31,8 @@ export interface RemoteParts {
   watched: () => boolean;
   hidden: () => boolean;
   online: () => boolean;
+  /** Why the rules do not take a save for this pet. Rejects when they cannot be asked. */
+  inspect: (save: JsonObject) => Promise<SaveProblem | null>;
   onChange: (row: Row | null) => void;
   /** A view is here: whatever it shows is known to have happened. */
   onSeen: (view: Stamp) => void;
@@ -45,6 +52,7 @@ export class RemoteLife {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #due: { view: PetView; age: Age } | null = null;
   #storedAtMs = 0;
+  #writing = new Serial();
   #stopped = false;
   readonly sync: Sync;
 
@@ -106,23 +114,28 @@ export class RemoteLife {
   /** Stores what is newest, now. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
-    const due = this.#due;
-    this.#due = null;
-    if (due !== null && !this.#stopped) await this.#store(due.view, due.age);
+    await this.#writing.run(async () => {
+      const due = this.#due;
+      this.#due = null;
+      if (due !== null && !this.#stopped) await this.#store(due.view, due.age);
+    });
   }
 
-  /** A snapshot that was asked for beside the loop, stored before it returns. */
+  /** A snapshot that was asked for beside the loop, stored before it returns; throws what keeps it from that. */
   async take(view: PetView, askedAt: number): Promise<void> {
-    await this.#take(view, askedAt);
+    this.#take(view, askedAt);
     await this.flush();
     if (this.#storing !== null) throw this.#storing;
+    if (this.#refused !== null) throw this.#refused;
   }
 
   mark(): number {
     return (this.#count += 1);
   }
 
-  async #take(view: PetView, askedAt: number): Promise<void> {
+  #take(view: PetView, askedAt: number): void {
+    const held = newestOf(this.#row);
+    if (held !== null && !isSamePet(held.save, view.save)) return this.#refuse(new HomeProblem("other_pet"));
     const age = ageOf(this.#seen, view, askedAt > this.#seenBy);
     if (age === "older") return;
     const before = this.#view;
@@ -133,7 +146,7 @@ export class RemoteLife {
     this.#link = LINK_OF_STATUS[view.status] ?? "live";
     this.#parts.onSeen(view);
     this.#parts.onChange(null);
-    await this.#keep(view, age, before === null || before.epoch !== view.epoch || before.status !== view.status);
+    this.#keep(view, age, before === null || before.epoch !== view.epoch || before.status !== view.status);
   }
 
   #saw({ epoch, revision }: Stamp): void {
@@ -141,12 +154,13 @@ export class RemoteLife {
     this.#seenBy = this.#count += 1;
   }
 
-  async #keep(view: PetView, age: Age, atOnce: boolean): Promise<void> {
+  /** The rules may take long to load, and nobody who looks shall wait for that. */
+  #keep(view: PetView, age: Age, atOnce: boolean): void {
     // a host that went back must not be taken for an older answer at the next writing
     this.#due = { view, age: this.#due?.age === "back" ? "back" : age };
     const waitMs = atOnce || age === "back" ? 0 : this.#storedAtMs + CHECKPOINT_EVERY_MS - this.#parts.now();
     clearTimeout(this.#timer);
-    if (waitMs <= 0) return this.flush();
+    if (waitMs <= 0) return void this.flush();
     this.#timer = setTimeout(() => void this.flush(), waitMs);
   }
 
@@ -160,6 +174,7 @@ export class RemoteLife {
       save: view.save,
     };
     try {
+      await this.#inspect(view.save);
       const { row } = await records.change(localId, (before) => ({
         row: snapshotTaken(before, checkpoint, age),
         value: null,
@@ -169,18 +184,38 @@ export class RemoteLife {
       this.#row = row;
       onChange(row);
     } catch (error) {
-      this.#storing = error as HomeProblem;
+      this.#storing = error instanceof HomeProblem ? error : new HomeProblem("copy_unchecked");
+      this.#later({ view, age });
       onChange(null);
     }
   }
 
+  /** The good copy stays in place of one that could not be lived. */
+  async #inspect(save: JsonObject): Promise<void> {
+    const problem = await this.#parts.inspect(save);
+    if (problem === null) return;
+    // a host that sends no pet may send one when it is asked again; one of newer rules will not
+    if (problem !== "save_newer") this.sync.forget();
+    throw new HomeProblem(problem);
+  }
+
+  /** What could not be stored is tried again, unless something newer came; a save that is refused stays refused. */
+  #later(due: { view: PetView; age: Age }): void {
+    if (this.#stopped || this.#due !== null || SAVE_PROBLEMS.has(this.#storing!.code)) return;
+    this.#due = due;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.flush(), CHECKPOINT_EVERY_MS);
+  }
+
   #heard(): void {
+    if (this.#refused !== null) return;
     if (this.#view !== null) this.#set(LINK_OF_STATUS[this.#view.status] ?? "live");
   }
 
   #refuse(problem: HomeProblem): void {
     this.#refused = problem.code === "not_found" ? null : problem;
     this.sync.forget();
+    this.#parts.onChange(null);
     this.#set(problem.code === "not_found" ? "gone" : "lost");
   }
 

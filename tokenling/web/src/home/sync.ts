@@ -23,7 +23,7 @@ export interface SyncHandlers {
   hidden: () => boolean;
   now: () => number;
   /** A snapshot; `askedAt` is what `mark()` was when it was asked for. */
-  onView: (view: PetView, askedAt: number) => Promise<void>;
+  onView: (view: PetView, askedAt: number) => void;
   mark: () => number;
   /** Every answer of the host, also that nothing has changed. */
   onHeard: () => void;
@@ -88,7 +88,7 @@ export class Sync {
       const answer = await wire.view(at, { etag: this.#etag, wait, signal });
       if (this.#stopped) return 0;
       this.#silentTries = 0;
-      if (answer !== null) await this.#take(answer, askedAt);
+      if (answer !== null) this.#take(answer, askedAt);
       this.#handlers.onHeard();
       return this.#pauseAfter(wait && answer === null && now() - askedMs < FOREGROUND_POLL_MS);
     } catch (error) {
@@ -97,9 +97,9 @@ export class Sync {
     }
   }
 
-  async #take({ view, etag }: { view: PetView; etag: string | null }, askedAt: number): Promise<void> {
+  #take({ view, etag }: { view: PetView; etag: string | null }, askedAt: number): void {
     this.#etag = etag;
-    await this.#handlers.onView(view, askedAt);
+    this.#handlers.onView(view, askedAt);
   }
 
   #mayWait(): boolean {

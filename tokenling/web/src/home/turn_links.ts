@@ -3,7 +3,11 @@
    turns that the save's chat and diary name. A test holds the draw to the engine's. */
 
 import type { JsonObject, MindTurn, OwnerReceipt, TurnKind } from "../contract.ts";
-import type { KeptTurn } from "./records.ts";
+import type { Row } from "./layout.ts";
+import { newestOf, withEntry } from "./layout.ts";
+import { HomeProblem } from "./problems.ts";
+import type { KeptTurn, Records } from "./records.ts";
+import * as wire from "./wire.ts";
 
 const SEEDS = 2n ** 53n;
 const KIND_OF_ID: Record<string, TurnKind> = { r: "reactive", i: "idle", d: "diary" };
@@ -43,4 +47,30 @@ export async function turnSeed(petSeed: string, turnId: string): Promise<number>
 
 function objectsIn(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter((one): one is JsonObject => typeof one === "object" && one !== null) : [];
+}
+
+/** The receipts of what a pet said at the host that it came home from, kept here; then they are due no more. Throws what
+    keeps them from coming; a host that knows the pet no more, or sends none, has none to give. */
+export async function bringTurnsHome(row: Row, records: Records): Promise<Row> {
+  const due = row.entry?.turnsDue;
+  if (due === undefined) return row;
+  const there = await wire.receipts(due).catch((error: unknown) => {
+    if (error instanceof HomeProblem && !error.lost) return [];
+    throw error;
+  });
+  const found = await hostTurns(there, newestOf(row)?.save ?? {});
+  const turns = found.toReversed().flatMap((turn) => keptTurn(row.localId, turn));
+  const stored = await records.change(row.localId, (before) => ({ row: settledTurns(before), value: null, turns }));
+  return stored.row;
+}
+
+/** A receipt that belongs to no words that the pet remembers is nothing that an owner could ask about. */
+function keptTurn(localId: string, { turnId, kind, atMs, receipt, choices }: MindTurn): KeptTurn[] {
+  return turnId === null || kind === null || atMs === null ? [] : [{ localId, turnId, kind, atMs, receipt, choices }];
+}
+
+function settledTurns(row: Row): Row {
+  if (row.entry?.turnsDue === undefined) return row;
+  const { turnsDue: _, ...entry } = row.entry;
+  return withEntry({ ...row, entry }, {});
 }

@@ -182,6 +182,7 @@ function answerOf({ status, value }: Arrived): Answer {
     revision: number("revision"),
     petStatus: text(failed ? "petStatus" : "status"),
     save: saveIn(value?.save),
+    saveProblem: (value?.save ?? null) !== null && saveIn(value?.save) === null ? "save_refused" : null,
     serverTime: typeof value?.serverTime === "number" ? value.serverTime : null,
     fields: failed ? (value ?? {}) : {},
   };

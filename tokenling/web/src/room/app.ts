@@ -49,7 +49,7 @@ export class App {
 
   /** A pet that has gone leaves the screen to another; another tab that runs the pets is said. */
   #follow(snapshot: HouseholdSnapshot): void {
-    if (snapshot.outdated !== null) return this.#giveUp(snapshot.outdated);
+    if (snapshot.outdated !== null) return this.#giveUp(snapshot.outdated, snapshot);
     this.#showTab(snapshot.tab !== "leader" && this.#current !== null, snapshot.tab === "taking");
     if (this.#current === null || shownPets(snapshot).includes(this.#current)) return;
     const [next] = shownPets(snapshot);
@@ -57,12 +57,24 @@ export class App {
   }
 
   /** Nothing can be stored any more: shown instead of a pet whose life would be lost. */
-  #giveUp(why: string): void {
+  #giveUp(why: string, snapshot: HouseholdSnapshot): void {
     if (this.#gaveUp) return;
     this.#gaveUp = true;
     this.#leave();
-    refuse(this.page, `outdated.${why}`);
+    // what is no longer on the disk is still in this page's memory
+    const lost = why === "deleted" ? snapshot.pets.filter((pet) => !pet.leaving) : [];
+    const ways = lost.map(({ localId, name }) => ({
+      label: say("outdated.keep", { name: name || say("pets.unnamed") }),
+      run: () => void this.#keepCopy(localId),
+    }));
+    refuse(this.page, `outdated.${why}`, {}, ways);
     this.page.querySelector("button")?.focus();
+  }
+
+  async #keepCopy(localId: string): Promise<void> {
+    const { fileName, text } = await this.parts.household.exportSave(localId);
+    this.parts.download(fileName, text);
+    this.parts.announce(say("house.exported"));
   }
 
   async show(localId: string): Promise<void> {

@@ -85,6 +85,8 @@ export class Companion {
       say: (text) => this.#say(text),
       mind: (line) => void this.#mind(line),
       retry: () => this.#home.retry(),
+      again: (id) => this.#tellIfNot(this.#home.again(id)),
+      letGo: (id) => this.#tellIfNot(this.#home.letGo(id)),
       hideHelp: () => this.#hideHelp(),
     });
     this.#diary = makeDiary({ mind: (page) => void this.#mind(page), announce: parts.announce });
@@ -186,7 +188,7 @@ export class Companion {
   /** Effects are played once, by id; what happened before this page looked is not played at all. */
   #playEffects(model: Model): void {
     const seen = playedId(this.localId);
-    const { fresh, seenId } = freshEffects(model.effects, seen);
+    const { fresh, seenId } = freshEffects(model.effects, seen, model.nextEffect);
     if (seenId !== seen) notePlayed(this.localId, seenId);
     if (model.link === "catching_up") return;
     for (const effect of fresh) {
@@ -358,10 +360,15 @@ export class Companion {
     this.#home.send(command).then(
       () => done && this.parts.announce(done),
       (problem: unknown) => {
-        refused?.();
+        // words that the household keeps for their owner stand there already
+        if ((problem as { code?: unknown }).code !== "returned") refused?.();
         this.#tellProblem(problem);
       },
     );
+  }
+
+  #tellIfNot(work: Promise<void>): void {
+    work.catch((problem: unknown) => this.#tellProblem(problem));
   }
 
   #say(text: string): boolean {

@@ -61,8 +61,16 @@ export function playOf(effect: Effect): Play | null {
   return play && item && HELD.has(effect.kind) ? { ...play, item } : play;
 }
 
-/** The effects after `seenId`, and the id that is seen then. Before the first look nothing is new. */
-export function freshEffects(effects: readonly Effect[], seenId: number | null): { fresh: Effect[]; seenId: number } {
+/** The effects after `seenId`, and the id that is seen then. Before the first look nothing is new. `nextId` is the pet's own
+    count: an id that the count has not reached was made up, and one that was noted all the same is forgotten, or nothing
+    would ever be new again. */
+export function freshEffects(
+  given: readonly Effect[],
+  noted: number | null,
+  nextId = Number.MAX_SAFE_INTEGER,
+): { fresh: Effect[]; seenId: number } {
+  const effects = given.filter(({ id }) => id > 0 && id < nextId);
+  const seenId = noted !== null && noted >= nextId ? null : noted;
   const newest = effects.reduce((most, effect) => Math.max(most, effect.id), seenId ?? 0);
   const fresh = seenId === null ? [] : effects.filter((effect) => effect.id > seenId);
   return { fresh: fresh.slice(-AT_ONCE_MAX), seenId: newest };

@@ -97,6 +97,8 @@ export interface Model {
   treasures: string[];
   events: PetEvent[];
   effects: Effect[];
+  /** The id that its next effect will have. */
+  nextEffect: number;
   thinking: boolean;
   words: string | null;
   pending: PendingCommand[];
@@ -150,6 +152,7 @@ export function modelOf(snapshot: HomeSnapshot): Model | null {
     treasures: textsOf(save.treasures).map(listedOf),
     events: objectsOf(save.events).map(eventOf),
     effects: effectsOf(view.effects),
+    nextEffect: Number.isSafeInteger(save.nextEffect) ? numberOf(save.nextEffect) : Number.MAX_SAFE_INTEGER,
     thinking: view.thinking || snapshot.words !== null,
     words: snapshot.words,
     pending: snapshot.pending,

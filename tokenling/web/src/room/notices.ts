@@ -8,7 +8,7 @@ import { say } from "./strings.ts";
 import { clockTime, dayAndTime } from "./times.ts";
 import type { Action, Banner } from "./views/banners.ts";
 import { hostName } from "./views/house.ts";
-import { moveBanner, recover, takeOver, type MovingParts } from "./views/moving.ts";
+import { goBack, moveBanner, recover, takeOver, type MovingParts } from "./views/moving.ts";
 import { offerName } from "./views/offers.ts";
 import { confirm } from "./views/sheet.ts";
 
@@ -41,6 +41,7 @@ export function bannersOf(now: Situation): Banner[] {
     problem === null ? null : { key: "problem", text: problem, actions: [close] },
     stuck(now),
     trouble(now),
+    ...clocks(now),
     ...together(now),
     now.update && { key: "update", calm: true, text: say("offline.update"), actions: [{ label: say("offline.reload"), run: now.update }] },
   ].filter((banner) => banner !== null);
@@ -103,7 +104,7 @@ function links(now: Situation): Banner[] {
       return [
         {
           key,
-          text: say(model ? "silent.host" : "silent.host.never", { name, time, host }),
+          text: snapshot.trouble?.code === "other_pet" ? say("trouble.other_pet", { name }) : say(model ? "silent.host" : "silent.host.never", { name, time, host }),
           actions: [retry, ...(model ? [{ label: say("home.recover", { name }), run: () => void recover(parts).catch(tell) }] : [])],
         },
       ];
@@ -130,10 +131,30 @@ function links(now: Situation): Banner[] {
         },
       ];
     case "stopped":
-      return [{ key, text: say("stopped.text", { name, error: firstLine(model?.error ?? "") }), actions: [] }];
+      return [stopped(now, name)];
     default:
       return [];
   }
+}
+
+/** Rules that stopped: a local pet can go on from an older copy; one of newer rules only needs their page. */
+function stopped({ snapshot, model, moving, tell }: Situation, name: string): Banner {
+  const error = firstLine(model?.error ?? "");
+  if (/\b(newer_engine|unknown_save_version)\b/.test(error)) return { key: "stopped", text: say("stopped.newer", { name }), actions: [] };
+  const back = { label: say("stopped.back"), run: () => void goBack(moving()).catch(tell) };
+  return { key: "stopped", text: say("stopped.text", { name, error }), actions: snapshot.kind === "local" ? [back] : [] };
+}
+
+/** What the rules did with the clock, until it is read. */
+function clocks({ snapshot, model, moving }: Situation): Banner[] {
+  const name = model?.name ?? "";
+  const time = (atMs: number) => dayAndTime(atMs, model?.zone);
+  return snapshot.notices.map(({ kind, fromMs, toMs }) => ({
+    key: `notice-${kind}`,
+    calm: true,
+    text: say(`notice.${kind}`, { name, from: time(fromMs), to: time(toMs) }),
+    actions: [{ label: say("problem.close"), run: () => moving().home.noticed() }],
+  }));
 }
 
 async function resume(parts: MovingParts, tell: (problem: unknown) => void): Promise<void> {
@@ -149,7 +170,8 @@ async function resume(parts: MovingParts, tell: (problem: unknown) => void): Pro
 /** An engine that did not start leaves a local pet standing still, and says so. */
 function loads({ loading, snapshot, moving }: Situation): Banner[] {
   if (snapshot.kind !== "local" || !loading.engine.failed) return [];
-  return [{ key: "engine", text: say("load.engine.failed"), actions: [{ label: say("silent.retry"), run: () => moving().home.retry() }] }];
+  const text = say(`load.engine.${loading.engine.failed}`, {}, say("load.engine.failed"));
+  return [{ key: "engine", text, actions: [{ label: say("silent.retry"), run: () => moving().home.retry() }] }];
 }
 
 function stuck({ snapshot, moving }: Situation): Banner | null {
@@ -160,9 +182,11 @@ function stuck({ snapshot, moving }: Situation): Banner | null {
 /** Why it does not think just now. */
 function trouble({ snapshot, model, loading, moving }: Situation): Banner | null {
   const { trouble: found } = snapshot;
-  if (!found || !model || loading.engine.failed) return null;
+  // another pet in its place is said where the link is
+  if (!found || !model || found.code === "other_pet" || (loading.engine.failed && snapshot.kind === "local")) return null;
   const again = found.retryAtMs === null ? "" : say("trouble.again", { time: clockTime(found.retryAtMs, model.zone) });
-  const text = say(`trouble.${found.code}`, { name: model.name }, say("trouble.other", { name: model.name }));
+  const { name } = model;
+  const text = say(`trouble.${found.code}`, { name }, say(`problem.${found.code}`, {}, say("trouble.other", { name })));
   return {
     key: "trouble",
     calm: true,

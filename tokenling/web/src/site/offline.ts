@@ -12,8 +12,10 @@ export interface Offline {
   update(): void;
 }
 
-/** Registers the service worker of the site. Never rejects: an app that cannot be kept still works while online. */
-export function keepOffline(site: Site): Offline {
+/** Registers the service worker of the site. Never rejects: an app that cannot be kept still works while online.
+    `replaced` is called when another build takes this page over that the owner chose in another tab: this build's files
+    are kept no longer, and it must not go on beside the newer one. */
+export function keepOffline(site: Site, replaced: () => void = () => undefined): Offline {
   const listeners = new Set<(state: OfflineState) => void>();
   let state: OfflineState = "fetching";
   let waiting: ServiceWorker | null = null;
@@ -22,6 +24,8 @@ export function keepOffline(site: Site): Offline {
     for (const listener of listeners) listener(next);
   };
   const container = "serviceWorker" in navigator ? navigator.serviceWorker : null;
+  let asked = false;
+  if (container) watchBuild(container, site.build, () => !asked && replaced());
   if (container) {
     register(container, site, (found) => {
       waiting = found;
@@ -39,10 +43,19 @@ export function keepOffline(site: Site): Offline {
       return () => listeners.delete(listener);
     },
     update() {
+      asked = true;
       container?.addEventListener("controllerchange", () => location.reload(), { once: true });
       waiting?.postMessage("take over");
     },
   };
+}
+
+/** Asks each worker that takes over which build it is of. */
+function watchBuild(container: ServiceWorkerContainer, build: string, replaced: () => void): void {
+  container.addEventListener("controllerchange", () => container.controller?.postMessage("which build"));
+  container.addEventListener("message", ({ data }: MessageEvent<{ build?: unknown } | null>) => {
+    if (typeof data?.build === "string" && data.build !== build) replaced();
+  });
 }
 
 async function register(container: ServiceWorkerContainer, site: Site, found: (worker: ServiceWorker) => void) {

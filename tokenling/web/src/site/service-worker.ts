@@ -28,6 +28,7 @@ worker.addEventListener("fetch", (event) => {
 worker.addEventListener("message", (event) => {
   const asked: unknown = event.data;
   if (asked === "take over") void worker.skipWaiting();
+  if (asked === "which build") event.source?.postMessage({ build: BUILD });
   if (!isKeepBrain(asked)) return;
   const tell = (outcome: string) => event.source?.postMessage(outcome);
   event.waitUntil(keepBrain(asked.files).then(() => tell("brain kept"), () => tell("brain not kept")));

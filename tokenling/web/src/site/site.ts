@@ -1,5 +1,7 @@
 /* What this site is made of: `app/site.json`, written by `build.mjs` and completed by whoever serves it with its brain. */
 
+import { wrongIn } from "./manifest.ts";
+
 export interface SiteFile {
   bytes: number;
   sha256: string;
@@ -39,11 +41,16 @@ export interface Site extends SiteJson {
 
 export class SiteProblem extends Error {
   override name = "SiteProblem";
-  constructor(readonly code: "unreachable" | "not_a_site") {
-    super(`the site's manifest: ${code}`);
+  constructor(
+    readonly code: "unreachable" | "not_a_site",
+    /** Where the manifest is wrong. */
+    readonly path = "",
+  ) {
+    super(`the site's manifest: ${code}${path === "" ? "" : ` at ${path}`}`);
   }
 }
 
+/** A few dozen files of the app and of a brain. A guess, many times over. */
 const SITE_BYTES_MAX = 200_000;
 
 /** Reads the manifest. Rejects with a `SiteProblem`. */
@@ -67,17 +74,23 @@ export function readSite(text: string): SiteJson {
   } catch {
     value = null;
   }
-  if (!isSite(value)) throw new SiteProblem("not_a_site");
-  return value;
-}
-
-function isSite(value: unknown): value is SiteJson {
-  const site = value as Partial<SiteJson> | null;
-  return typeof site === "object" && site?.v === 1 && typeof site.files === "object" && typeof site.engine === "object";
+  const wrong = wrongIn(value);
+  if (wrong !== null) throw new SiteProblem("not_a_site", wrong);
+  return value as SiteJson;
 }
 
 export function addressOf(site: Site, path: string): string {
   return new URL(path, site.root).href;
+}
+
+/** A file of the app: where it lies, and what it must be. */
+export interface ListedFile {
+  url: string;
+  sha256: string;
+}
+
+export function listedFile(site: Site, path: string): ListedFile {
+  return { url: addressOf(site, path), sha256: site.files[path]!.sha256 };
 }
 
 /** Bytes of the site's files below any of these beginnings. */

@@ -213,6 +213,13 @@ class ScriptedHome implements Home {
   }
 
   retry(): void {}
+  noticed(): void {
+    this.change({ notices: [] });
+  }
+  again = async (operationId: string) => this.letGo(operationId);
+  async letGo(operationId: string): Promise<void> {
+    this.change({ pending: this.now.pending.filter((one) => one.operationId !== operationId) });
+  }
 }
 
 export class ScriptedHousehold implements Household {
@@ -247,6 +254,7 @@ export class ScriptedHousehold implements Household {
       move: null,
       question: null,
       trouble: null,
+      notices: [],
       ...scenario.home,
     };
     this.script = new ScriptedHome(scenario, home);
@@ -300,7 +308,10 @@ export class ScriptedHousehold implements Household {
   resume = async () => {};
   takeOver = async () => {};
   recover = async () => {};
-  checkpointAge = async () => ({ atMs: NOW_MS - 2 * HOUR_MS, revision: 5 });
+  copies = async () =>
+    [2, 3, 5].map((hours) => ({ atMs: NOW_MS - hours * HOUR_MS, revision: 9 - hours, problem: null }));
+  goBack = async () => {};
+  retire = () => {};
   abandonMove = async () => {};
   resolveQuestion = async () => {};
   keepAsAnother = async () => {};

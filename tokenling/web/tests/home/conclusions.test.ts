@@ -14,6 +14,7 @@ import {
 import { mayRun, modeOf, newestOf, type Row } from "../../src/home/layout.ts";
 import {
   answer,
+  connection,
   countingIds,
   entry,
   intent,
@@ -164,6 +165,18 @@ describe("a parking", () => {
     expect(mayRun(after)).toBe(true);
   });
 
+  test("notes where the receipts of what it said there are still to be had", () => {
+    const given = answer(200, { epoch: 4, revision: 9, petStatus: "parked", save: saveOf("parked") });
+    expect(concluded(parking(), given).row.entry!.turnsDue).toEqual(connection());
+  });
+
+  test.each(["other_pet", "save_newer", "save_refused"])("with a save that is %s takes nothing and goes on later", (saveProblem) => {
+    const given = answer(200, { epoch: 4, revision: 9, petStatus: "parked", save: saveOf("bad"), saveProblem });
+    const { row: after, then } = concluded(parking(), given);
+    expect(after).toEqual(parking());
+    expect(then).toEqual({ kind: "problem", code: saveProblem, fields: {} });
+  });
+
   test("answered without the save leaves the pet where it is", () => {
     const { row: after } = concluded(parking(), answer(200, { epoch: 4, revision: 9 }));
     expect([modeOf(after), after.entry!.intent]).toEqual(["remote", null]);
@@ -282,6 +295,12 @@ describe("snapshots", () => {
   test("of a pet that lives here by now change nothing", () => {
     const view = { atMs: NOW_MS, epoch: 9, revision: 9, save: saveOf("host's") };
     expect(snapshotTaken(localRow(), view, "newer")).toEqual(localRow());
+  });
+
+  test.each(["newer", "back"] as const)("of another pet never become the copy, however they stand: %s", (age) => {
+    const held = row({ kept: { v: 1, checkpoints: [{ ...newestOf(row())!, save: { ...saveOf("own"), petSeed: "a" } }] } });
+    const view = { atMs: NOW_MS, epoch: 9, revision: 9, save: { ...saveOf("other"), petSeed: "b" } };
+    expect(snapshotTaken(held, view, age)).toEqual(held);
   });
 
   test("of a host that went back keep the newer copy behind", () => {

@@ -78,6 +78,8 @@ const tests = {
       return { refused: { code, fields } };
     }
   },
+  again: (localId: string, operationId: string) => house.home(localId).again(operationId),
+  letGo: (localId: string, operationId: string) => house.home(localId).letGo(operationId),
   turns: (localId: string) => house.home(localId).turns(),
   retry: (localId: string) => house.home(localId).retry(),
   /** Looks at a pet from now on, as the room does. */

@@ -1,9 +1,20 @@
 import { describe, expect, test } from "vitest";
 
 import * as intents from "../../src/home/intents.ts";
+import type { Row } from "../../src/home/layout.ts";
 import { committed, mayRun, modeOf, newestOf, understood, withNewest } from "../../src/home/layout.ts";
 import { HomeProblem, RecordsTooNew, StaleExecution } from "../../src/home/problems.ts";
 import {
+  RETURNED_MAX,
+  wishOf,
+  withAddress,
+  withGranted,
+  withoutWish,
+  withSentReturned,
+  withWish,
+} from "../../src/home/wishes.ts";
+import {
+  connection,
   countingIds,
   entry,
   HOST,
@@ -153,6 +164,91 @@ describe("a recovery", () => {
     ["that never was on a host", never],
   ])("of a pet %s is refused", (_, before) => {
     expect(codeOf(() => intents.recover(before, ids, NOW_MS))).not.toBe("");
+  });
+});
+
+describe("a recovery from a copy", () => {
+  const copies = [9, 8, 7].map((revision) => {
+    return { atMs: NOW_MS - (9 - revision) * 60_000, epoch: 3, revision, save: saveOf(String(revision)) };
+  });
+  const before = row({ kept: { v: 1, checkpoints: copies } });
+  const marks = (found: Row) => found.kept!.checkpoints.map(({ save }) => save.mark);
+
+  test("that is older goes on from that one, and keeps the others behind it", () => {
+    const after = intents.recover(before, ids, NOW_MS, { atMs: NOW_MS - 60_000, revision: 8 });
+    expect(marks(after)).toEqual(["8", "9", "7"]);
+    expect(newestOf(after)).toMatchObject({ epoch: 3, revision: 10 });
+    expect(after.entry).toMatchObject({ mode: "local", checkpointRevision: 10 });
+    expect(after.stops).toHaveLength(1);
+  });
+
+  test("that is the newest changes no copy", () => {
+    expect(intents.recover(before, ids, NOW_MS, { atMs: NOW_MS, revision: 9 }).kept).toEqual(before.kept);
+  });
+
+  test.each([
+    [{ atMs: NOW_MS, revision: 8 }],
+    [{ atMs: 0, revision: 9 }],
+  ])("that is not there is refused: %o", (from) => {
+    expect(codeOf(() => intents.recover(before, ids, NOW_MS, from))).toBe("no_checkpoint");
+  });
+
+  test("is for a stopped pet of this page, too, and not for one on a host or on its way", () => {
+    const here = { ...before, entry: null };
+    expect(marks(intents.goBack(here, { atMs: NOW_MS - 120_000, revision: 7 }))).toEqual(["7", "9", "8"]);
+    expect(codeOf(() => intents.goBack(before, copies[1]!))).toBe("not_local");
+    expect(codeOf(() => intents.goBack({ ...before, ...localRow({ intent: intent("activate") }) }, copies[1]!))).toBe("busy");
+  });
+});
+
+describe("words that were under way", () => {
+  const say = (text: string) => ({ kind: "say", text }) as const;
+  const said = (operationId: string) => wishOf(say(operationId), operationId, connection());
+  const washed = wishOf({ kind: "care", action: "wash" }, "wash", connection());
+  const waiting = wishOf(say("not sent"), "not sent", null);
+  const before = row({ outbox: { v: 1, wishes: [said("a"), washed, waiting, said("b")] } });
+
+  test.each([
+    ["a recovery", (one: Row) => intents.recover(one, ids, NOW_MS)],
+    ["a copy that goes on as another pet", intents.asAnother],
+  ])("to a host go back to their owner in %s; what was sent nowhere waits for who runs the pet", (_, act) => {
+    const { outbox } = act(before);
+    expect(outbox!.returned).toEqual([
+      { operationId: "a", command: say("a") },
+      { operationId: "b", command: say("b") },
+    ]);
+    expect(outbox!.wishes).toEqual([waiting]);
+  });
+
+  test("are said again in one step, or let go", () => {
+    const back = withSentReturned(row({ outbox: { v: 1, wishes: [said("a")] } }));
+    const again = withWish(back, wishOf(say("a"), "c", null), "a");
+    expect(again.outbox).toEqual({ v: 1, wishes: [wishOf(say("a"), "c", null)] });
+    expect(withoutWish(back, "a").outbox).toBeNull();
+  });
+
+  test("are kept up to a bound, the newest of them", () => {
+    const many = Array.from({ length: RETURNED_MAX + 4 }, (_, at) => said(`w${at}`));
+    const { outbox } = withSentReturned(row({ outbox: { v: 1, wishes: many } }));
+    expect([outbox!.returned!.length, outbox!.returned!.at(-1)!.operationId]).toEqual([RETURNED_MAX, "w19"]);
+  });
+
+  test("are addressed once, where the pet lives when they are sent", () => {
+    const here = row({ outbox: { v: 1, wishes: [waiting] } });
+    const sent = withAddress(here, "not sent", connection({ epoch: 5 }));
+    expect(sent.outbox!.wishes).toMatchObject([{ host: HOST, id: PET_ID, epoch: 5, operationId: "not sent" }]);
+    expect(withAddress(sent, "not sent", connection({ epoch: 6 })).outbox!.wishes).toMatchObject([{ epoch: 5 }]);
+    const home = { ...localRow(), outbox: here.outbox };
+    expect(codeOf(() => withAddress(home, "not sent", connection()))).toBe("not_running");
+    const moving = row({ entry: entry({ intent: intent("park") }), outbox: here.outbox });
+    expect(codeOf(() => withAddress(moving, "not sent", connection()))).toBe("not_running");
+  });
+
+  test("are granted once", () => {
+    const here = { ...localRow(), outbox: { v: 1 as const, wishes: [waiting] } };
+    const done = withGranted(here, "not sent");
+    expect(done.outbox).toBeNull();
+    expect(codeOf(() => withGranted(done, "not sent"))).toBe("wish_gone");
   });
 });
 

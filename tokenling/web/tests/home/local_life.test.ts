@@ -13,6 +13,7 @@ import type { LifeParts } from "../../src/home/local_life.ts";
 import { backOffMs, LocalLife } from "../../src/home/local_life.ts";
 import { HomeProblem } from "../../src/home/problems.ts";
 import { Records } from "../../src/home/records.ts";
+import { withWish, wishOf } from "../../src/home/wishes.ts";
 import { countingIds, entry, HOST, NOW_MS } from "./fixtures.ts";
 import { nativeEngine } from "./native_engine.ts";
 
@@ -102,6 +103,14 @@ function living(row: Row, script: Script, parts: Partial<LifeParts> = {}): Local
   return life;
 }
 
+/** A wish as the outbox stores it, and then the executor's. */
+async function sent(life: LocalLife, command: Command, localId = "pip"): Promise<void> {
+  const wish = wishOf(command, ids.uuid(), null);
+  await records.change(localId, (row) => ({ row: withWish(row, wish), value: null }));
+  await life.grant(wish);
+}
+
+const ids = countingIds();
 const stored = async (localId = "pip") => newestOf(await records.row(localId))!;
 const chatOf = (save: JsonObject) => (save.chat as { who: string; text: string; turn?: string }[]) ?? [];
 const clockOf = (save: JsonObject) => Number(save.bodyClockMs);
@@ -131,7 +140,7 @@ async function nowOf(localId = "pip"): Promise<JsonObject> {
 test("a command is on the disk when it is acknowledged, and its reply follows with its receipt", async () => {
   const script = scripted(() => "hello you.");
   const life = living(await adopted(), script);
-  await life.send(say("hi there"));
+  await sent(life, say("hi there"));
   expect(chatOf((await stored()).save).at(-1)).toMatchObject({ who: "owner", text: "hi there" });
   await vi.waitUntil(async () => chatOf((await stored()).save).at(-1)!.who === "pet");
   const line = chatOf((await stored()).save).at(-1)!;
@@ -144,7 +153,7 @@ test("a day that was missed is lived late in the bytes of one that was not", asy
   const row = await adopted();
   const script = scripted();
   const life = living(row, script);
-  await life.send(say("good night"));
+  await sent(life, say("good night"));
   const start = { ...(await lived(life)) };
   for (let hours = 1; hours <= 24; hours += 1) {
     nowMs = NOW_MS + hours * HOUR_MS;
@@ -166,7 +175,7 @@ test("a day that was missed is lived late in the bytes of one that was not", asy
 test("missed time tells how far it has been lived, and a page that is closed meanwhile goes on from there", async () => {
   const row = await adopted();
   const first = living(row, scripted());
-  await first.send(say("hello"));
+  await sent(first, say("hello"));
   await lived(first);
   await first.stop();
   nowMs += DAY_MS;
@@ -192,7 +201,7 @@ test("missed time tells how far it has been lived, and a page that is closed mea
 
 test("an owner who comes while a day is being lived late is answered now: what was due by itself is skipped", async () => {
   const first = living(await adopted(), scripted());
-  await first.send(say("hello"));
+  await sent(first, say("hello"));
   await lived(first);
   await first.stop();
   nowMs += DAY_MS;
@@ -202,7 +211,7 @@ test("an owner who comes while a day is being lived late is answered now: what w
   const life = living(await records.row("pip"), script);
   life.wake();
   await vi.waitUntil(() => script.requests.length === 1);
-  await life.send(say("i am back"));
+  await sent(life, say("i am back"));
   expect(script.signals[0]!.aborted).toBe(true);
   halt();
   await vi.waitUntil(async () =>
@@ -222,7 +231,7 @@ test("a reply that was asked for before the pet moved is dropped", async () => {
     await adopted(),
     scripted(() => () => slow),
   );
-  await life.send(say("hello"));
+  await sent(life, say("hello"));
   await vi.waitUntil(() => life.snapshot().thinking);
   await records.change("pip", (row) => ({
     row: {
@@ -240,12 +249,12 @@ test("a reply that was asked for before the pet moved is dropped", async () => {
 test("a life whose row another tab has written ends and says so", async () => {
   const onStale = vi.fn();
   const life = living(await adopted(), scripted(), { onStale });
-  await life.send({ kind: "care", action: "stroke" });
+  await sent(life, { kind: "care", action: "stroke" });
   await records.change("pip", (row) => ({
     row: { ...row, kept: { ...row.kept!, checkpoints: [{ ...newestOf(row)!, revision: 99 }] } },
     value: null,
   }));
-  await expect(life.send({ kind: "care", action: "stroke" })).rejects.toMatchObject({ code: "not_running" });
+  await expect(sent(life, { kind: "care", action: "stroke" })).rejects.toMatchObject({ code: "not_running" });
   expect(onStale).toHaveBeenCalledOnce();
   expect((await stored()).revision).toBe(99);
 });
@@ -253,7 +262,7 @@ test("a life whose row another tab has written ends and says so", async () => {
 test("two executors of one pet never both commit the same revision", async () => {
   const row = await adopted();
   const [one, other] = [living(row, scripted()), living(row, scripted())];
-  const outcomes = await Promise.allSettled([one.send(say("from one")), other.send(say("from the other"))]);
+  const outcomes = await Promise.allSettled([sent(one, say("from one")), sent(other, say("from the other"))]);
   expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   await vi.waitUntil(async () => chatOf((await stored()).save).at(-1)?.who === "pet");
   expect(chatOf((await stored()).save).filter(({ who }) => who === "owner")).toHaveLength(1);
@@ -290,7 +299,7 @@ test("a pet from a host wakes on this page's clock: nothing of the time between 
 
 test("a clock that was set back is taken for the time, and nothing is lost", async () => {
   const life = living(await adopted(), scripted());
-  await life.send(say("hello"));
+  await sent(life, say("hello"));
   const before = await lived(life);
   nowMs -= 3 * DAY_MS;
   life.wake();
@@ -304,7 +313,7 @@ test("a clock that was set back is taken for the time, and nothing is lost", asy
 test("a failed generation says nothing, backs off and is tried again", async () => {
   const script = scripted((_, count) => (count === 1 ? new Error("worker gone") : "at last."));
   const life = living(await adopted(), script);
-  await life.send(say("hello"));
+  await sent(life, say("hello"));
   await vi.waitUntil(() => life.snapshot().trouble !== null);
   expect(life.snapshot().trouble).toEqual({ code: "Error", retryAtMs: nowMs + 30_000 });
   expect(chatOf((await stored()).save).at(-1)!.who).toBe("owner");
@@ -320,7 +329,7 @@ test("a failed generation says nothing, backs off and is tried again", async () 
 test("an empty reply is proven by a second try and then ends without words", async () => {
   const script = scripted(() => "  ");
   const life = living(await adopted(), script);
-  await life.send(say("hello"));
+  await sent(life, say("hello"));
   await vi.waitUntil(() => life.snapshot().trouble?.code === "empty");
   nowMs += 30_000;
   life.wake();
@@ -334,7 +343,7 @@ test("without a brain the pet waits for its words, is cared for all the same, an
   const life = living(await adopted(), scripted(), {
     brain: () => Promise.reject(new Error(`offline ${(loads += 1)}`)),
   });
-  await life.send(say("hello"));
+  await sent(life, say("hello"));
   for (let tries = 1; tries <= 10; tries += 1) {
     await vi.waitUntil(() => loads === tries);
     await vi.waitUntil(() => life.snapshot().trouble?.retryAtMs !== undefined && !life.snapshot().thinking);
@@ -342,36 +351,36 @@ test("without a brain the pet waits for its words, is cared for all the same, an
     life.wake();
   }
   expect(life.snapshot().trouble!.code).toBe("no_brain");
-  await life.send({ kind: "care", action: "stroke" });
+  await sent(life, { kind: "care", action: "stroke" });
   expect((await stored()).save.asked).toMatchObject({ cue: expect.any(String) });
 });
 
 test("the engine's refusal of a command comes back with its path and changes nothing", async () => {
   const life = living(await adopted(), scripted());
-  await life.send(say("hello"));
+  await sent(life, say("hello"));
   await life.stop();
   const other = living(
     await records.row("pip"),
     scripted(() => () => new Promise(() => undefined)),
   );
   const before = await stored();
-  await expect(other.send({ kind: "care", action: "tickle" })).rejects.toMatchObject({
+  await expect(sent(other, { kind: "care", action: "tickle" })).rejects.toMatchObject({
     code: "unknown_value",
     fields: { path: "/action" },
   });
-  await expect(other.send({ kind: "game", gameId: "g0", score: 3 })).rejects.toBeInstanceOf(HomeProblem);
+  await expect(sent(other, { kind: "game", gameId: "g0", score: 3 })).rejects.toBeInstanceOf(HomeProblem);
   expect((await stored()).revision).toBe(before.revision);
 });
 
 test("a disk that is full is told, nothing unstored is shown, and life goes on when there is room", async () => {
   const life = living(await adopted(), scripted());
-  await life.send({ kind: "care", action: "stroke" });
+  await sent(life, { kind: "care", action: "stroke" });
   const shown = life.snapshot().save;
   const full = vi.spyOn(records, "change").mockRejectedValue(new HomeProblem("storage_full"));
-  await expect(life.send(say("hello"))).rejects.toMatchObject({ code: "storage_full" });
+  await expect(sent(life, say("hello"))).rejects.toMatchObject({ code: "storage_full" });
   expect(life.snapshot().save).toEqual(shown);
   full.mockRestore();
-  await life.send(say("hello"));
+  await sent(life, say("hello"));
   expect(chatOf((await stored()).save).map(({ text }) => text)).toContain("hello");
 });
 
@@ -385,12 +394,12 @@ test("a save that the engine refuses stops that pet with the field that is wrong
   await vi.waitUntil(() => life.snapshot().error !== null);
   expect(life.snapshot().error).toMatch(/^SaveRefused \w+ \//);
   expect((await stored()).save).toEqual({ v: 2, name: "Nobody" });
-  await expect(life.send(say("hello"))).rejects.toMatchObject({ code: "quarantined" });
+  await expect(sent(life, say("hello"))).rejects.toMatchObject({ code: "quarantined" });
 });
 
 test("a site with another brain goes on with it, told in the pet's own events, at the pet's own time", async () => {
   const first = living(await adopted(), scripted());
-  await first.send(say("hello"));
+  await sent(first, say("hello"));
   await lived(first);
   await first.stop();
   const life = living(await records.row("pip"), scripted(), { brainId: "sprout-2" });
@@ -405,10 +414,10 @@ test("a site with another brain goes on with it, told in the pet's own events, a
 test("a pet that is only preparing lives on; the stored activation stops it in the same transaction", async () => {
   const row = await adopted("pip", (one) => intents.moveOut(one, HOST, countingIds()));
   const life = living(row, scripted());
-  await life.send({ kind: "care", action: "stroke" });
+  await sent(life, { kind: "care", action: "stroke" });
   const activate = intents.intentTo("activate", 1, countingIds());
   await records.change("pip", (one) => ({ row: { ...one, entry: { ...one.entry!, intent: activate } }, value: null }));
-  await expect(life.send({ kind: "care", action: "stroke" })).rejects.toMatchObject({ code: "not_running" });
+  await expect(sent(life, { kind: "care", action: "stroke" })).rejects.toMatchObject({ code: "not_running" });
 });
 
 test("back-off doubles from half a minute to half an hour", () => {

@@ -5,10 +5,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import * as intents from "../../src/home/intents.ts";
 import type { Row } from "../../src/home/layout.ts";
-import { committed, mayRun, newestOf } from "../../src/home/layout.ts";
+import { committed, mayRun, newestOf, withNewest } from "../../src/home/layout.ts";
 import { RecordsBroken, RecordsTooNew, StaleExecution } from "../../src/home/problems.ts";
 import type { KeptTurn } from "../../src/home/records.ts";
 import { DATABASE, DATABASE_VERSION, Records, TURNS_MAX } from "../../src/home/records.ts";
+import { withGranted, wishOf } from "../../src/home/wishes.ts";
 import {
   connection,
   countingIds,
@@ -218,12 +219,25 @@ test("the last fifty turn receipts of each pet are kept, newest first, and go wi
   await arrived("pip");
   await arrived("pap");
   for (let count = 0; count < TURNS_MAX + 5; count += 1)
-    await records.change("pip", (one) => ({ row: one, value: null, turn: turn(`i${count}`) }));
-  await records.change("pap", (one) => ({ row: one, value: null, turn: turn("i0", "pap") }));
+    await records.change("pip", (one) => ({ row: one, value: null, turns: [turn(`i${count}`)] }));
+  await records.change("pap", (one) => ({ row: one, value: null, turns: [turn("i0", "pap")] }));
   const kept = await records.turns("pip");
   expect([kept.length, kept[0]!.turnId, kept.at(-1)!.turnId]).toEqual([TURNS_MAX, `i${TURNS_MAX + 4}`, "i5"]);
   await put("pip", intents.gone);
   expect([await records.turns("pip"), (await records.turns("pap")).length]).toEqual([[], 1]);
+});
+
+test("receipts that a host gave late stand where they were lived, and the oldest go first", async () => {
+  records = await Records.open(ids);
+  await arrived("pip");
+  const lived = (turnId: string, minute: number) => ({ ...turn(turnId), atMs: NOW_MS + minute * 60_000 });
+  const keep = (...turns: KeptTurn[]) => records.change("pip", (one) => ({ row: one, value: null, turns }));
+  for (let count = 0; count < TURNS_MAX; count += 1) await keep(lived(`i${count}`, 10 + count));
+  await keep(lived("r1", 5), lived("r2", 12));
+  await keep(lived("r2", 12));
+  const kept = (await records.turns("pip")).map(({ turnId }) => turnId);
+  expect(kept).toHaveLength(TURNS_MAX);
+  expect(kept.slice(-3)).toEqual(["r2", "i2", "i1"]);
 });
 
 test("notes are changed in one transaction each", async () => {
@@ -260,6 +274,16 @@ describe("a page that is killed between any two writes", () => {
       (one) => intents.recover(one, ids, NOW_MS),
     ],
     [
+      "a wish that is applied",
+      row({ entry: null, outbox: { v: 1, wishes: [wishOf({ kind: "say", text: "hello" }, "o", null)] } }),
+      (one) => withGranted(committed(one, { read: 7, save: saveOf("later"), nowMs: NOW_MS }), "o"),
+    ],
+    [
+      "a recovery from an older copy",
+      withNewest(row(), { atMs: NOW_MS + 1, epoch: 3, revision: 8, save: saveOf("later") }),
+      (one) => intents.recover(one, ids, NOW_MS, { atMs: NOW_MS, revision: 7 }),
+    ],
+    [
       "the owner's choice of here",
       row({ entry: entry({ mode: "local" }), stops: [stop()] }),
       (one) => intents.keepHere(one, 5, ids, NOW_MS),
@@ -286,7 +310,7 @@ describe("a page that is killed between any two writes", () => {
       expect(mayRun(await records.row("pip"))).toBe(mayRun(stored));
     }
     function decided(changed: Row) {
-      return { row: changed, value: null, ...(receipt ? { turn: receipt } : {}) };
+      return { row: changed, value: null, ...(receipt ? { turns: [receipt] } : {}) };
     }
   });
 });
@@ -330,7 +354,7 @@ describe("a database that goes away under an open page", () => {
 
   test.each([
     ["a newer app", "newer_app", () => indexedDB.open(DATABASE, DATABASE_VERSION + 1)],
-    ["its deletion", "records", () => indexedDB.deleteDatabase(DATABASE)],
+    ["its deletion", "deleted", () => indexedDB.deleteDatabase(DATABASE)],
   ])("says whether it was %s", async (_, why, ask) => {
     records = await Records.open(ids);
     const told = new Promise((resolve) => (records.onClosed = resolve));

@@ -27,6 +27,18 @@ describe("an effect is played once, by its id", () => {
     expect(seenId).toBe(32);
   });
 
+  it("has an id that the pet's own count has reached: one that a host made up spoils none that follow", () => {
+    const made = effect(Number.MAX_SAFE_INTEGER);
+    const { fresh, seenId } = freshEffects([effect(4), made, effect(-1)], 3, 5);
+    expect([fresh.map(({ id }) => id), seenId]).toEqual([[4], 4]);
+  });
+
+  it("is new again after an id was noted that the count has not reached", () => {
+    const noted = freshEffects([effect(1), effect(2)], Number.MAX_SAFE_INTEGER, 3);
+    expect(noted).toEqual({ fresh: [], seenId: 2 });
+    expect(freshEffects([effect(2), effect(3)], noted.seenId, 4).fresh.map(({ id }) => id)).toEqual([3]);
+  });
+
   it("leaves an empty list as it was", () => {
     expect(freshEffects([], 7)).toEqual({ fresh: [], seenId: 7 });
   });

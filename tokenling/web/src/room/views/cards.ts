@@ -1,6 +1,5 @@
 /* The pairing card: shown on demand as a code and as words, and taken in by camera, by typing or by pasting. */
 
-import jsQR from "jsqr";
 import qrcode from "qrcode-generator";
 import type { CardFacts, PairingCard } from "../../contract.ts";
 import { html, svg } from "../dom.ts";
@@ -152,9 +151,13 @@ function makeCamera(found: (text: string) => void) {
   element.hidden = !navigator.mediaDevices?.getUserMedia;
 
   async function start(): Promise<void> {
+    let readCode: ReadCode;
     try {
       stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: "environment" } });
+      // most owners never scan: what reads a code comes when a camera is there
+      readCode = (await import("jsqr")).default;
     } catch {
+      stop();
       note.textContent = say("card.camera.none");
       return;
     }
@@ -164,7 +167,7 @@ function makeCamera(found: (text: string) => void) {
     await video.play().catch(() => undefined);
     const canvas = document.createElement("canvas");
     timer = window.setInterval(() => {
-      const text = codeIn(video, canvas);
+      const text = codeIn(video, canvas, readCode);
       if (text && text !== last) found((last = text));
     }, SCAN_EVERY_MS);
   }
@@ -179,7 +182,9 @@ function makeCamera(found: (text: string) => void) {
   return { element, stop };
 }
 
-function codeIn(video: HTMLVideoElement, canvas: HTMLCanvasElement): string | null {
+type ReadCode = (data: Uint8ClampedArray, width: number, height: number) => { data: string } | null;
+
+function codeIn(video: HTMLVideoElement, canvas: HTMLCanvasElement, readCode: ReadCode): string | null {
   if (video.readyState < video.HAVE_CURRENT_DATA || !video.videoWidth) return null;
   canvas.width = Math.min(SCAN_WIDTH_PX, video.videoWidth);
   canvas.height = Math.round((canvas.width / video.videoWidth) * video.videoHeight);
@@ -187,5 +192,5 @@ function codeIn(video: HTMLVideoElement, canvas: HTMLCanvasElement): string | nu
   if (!context) return null;
   context.drawImage(video, 0, 0, canvas.width, canvas.height);
   const { data, width, height } = context.getImageData(0, 0, canvas.width, canvas.height);
-  return jsQR(data, width, height)?.data ?? null;
+  return readCode(data, width, height)?.data ?? null;
 }

@@ -7,6 +7,7 @@ import { icon } from "../icons.ts";
 import { problemText, say } from "../strings.ts";
 import { dayAndTime } from "../times.ts";
 import type { Action, Banner } from "./banners.ts";
+import { chooseCopy } from "./copies.ts";
 import { exportAge, hostName } from "./house.ts";
 import { confirm, openSheet, type Sheet } from "./sheet.ts";
 
@@ -225,20 +226,39 @@ export async function moveHere(parts: MovingParts): Promise<void> {
   await sheet.closed;
 }
 
-/** Going on from the copy, when the host is out of reach: said plainly what may be missing and what the host may yet do. */
+/** Going on from a copy, when the host is out of reach: said plainly what may be missing and what the host may yet do. */
 export async function recover(parts: MovingParts): Promise<boolean> {
   const { household, localId, name, zone } = parts;
-  const age = await household.checkpointAge(localId);
-  if (!age) return confirm(say("recover.heading", { name }), [say("recover.none", { name })], say("sheet.close")).then(() => false);
-  const text = [
-    say("recover.text", { name, time: dayAndTime(age.atMs, zone) }),
-    say("recover.missing", { name }),
-    say("recover.stop", { name }),
-  ];
-  if (!(await confirm(say("recover.heading", { name }), text, say("recover.go", { name })))) return false;
-  await household.recover(localId);
+  const copies = await household.copies(localId);
+  const newest = copies[0];
+  const from = await chooseCopy(copies, {
+    heading: say("recover.heading", { name }),
+    text: [
+      say("recover.text", { name, time: newest ? dayAndTime(newest.atMs, zone) : "" }),
+      say("recover.missing", { name }),
+      say("recover.stop", { name }),
+    ],
+    go: say("recover.go", { name }),
+    none: say("recover.none", { name }),
+    zone,
+  });
+  if (from === null) return false;
+  await household.recover(localId, from);
   parts.announce(say("move.done.local", { name }));
   return true;
+}
+
+/** A pet whose rules failed goes on from another copy. */
+export async function goBack({ household, localId, name, zone }: MovingParts): Promise<void> {
+  const [stopped, ...older] = await household.copies(localId);
+  const from = await chooseCopy(older, {
+    heading: say("back.heading", { name }),
+    text: [say("back.text", { name }), say("back.kept", { name, time: stopped ? dayAndTime(stopped.atMs, zone) : "" })],
+    go: say("back.go"),
+    none: say("back.none", { name }),
+    zone,
+  });
+  if (from !== null) await household.goBack(localId, from);
 }
 
 /** Goodbye: the file is offered first, the name is typed, and only then it is deleted. */
@@ -310,7 +330,7 @@ export function moveBanner(
 }
 
 export async function takeOver({ household, localId, name }: MovingParts): Promise<void> {
-  if (await confirm(say("takeover.heading", { name }), [say("takeover.text", { name })], say("takeover.go")))
+  if (await confirm(say("takeover.heading", { name }), [say("takeover.text", { name })], say("takeover.go"), { danger: true }))
     await household.takeOver(localId);
 }
 

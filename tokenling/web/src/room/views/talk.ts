@@ -18,6 +18,9 @@ export interface TalkActions {
   say(text: string): boolean;
   mind(line: ChatLine): void;
   retry(): void;
+  /** For words that came back. */
+  again(operationId: string): void;
+  letGo(operationId: string): void;
   hideHelp(): void;
 }
 
@@ -25,7 +28,7 @@ export interface TalkView {
   readonly element: HTMLElement;
   update(model: Model, state: { help: boolean }): void;
   showAway(card: HTMLElement | null, sinceMs?: number): void;
-  /** Puts a text that could not be sent back, unless the owner has begun another. */
+  /** Puts a text that could not be sent back, before another that the owner has begun. */
   giveBack(text: string): void;
   focus(): void;
 }
@@ -39,7 +42,7 @@ type Row =
   | { key: string; kind: "day" | "empty"; text: string }
   | { key: string; kind: "line"; line: ChatLine; name: string; zone: string | undefined }
   | { key: string; kind: "away"; card: HTMLElement }
-  | { key: string; kind: "pending"; text: string; state: string }
+  | { key: string; kind: "pending"; id: string; text: string; state: string }
   | { key: string; kind: "thinking"; name: string };
 
 export function makeTalk(act: TalkActions): TalkView {
@@ -119,7 +122,7 @@ function makeComposer(act: TalkActions) {
     send.disabled = !model.present;
   }
   const giveBack = (text: string) => {
-    if (!input.value) input.value = text;
+    input.value = input.value ? `${text} ${input.value}` : text;
     count();
   };
   return { element, update, giveBack, focus: () => input.focus({ preventScroll: true }) };
@@ -169,7 +172,7 @@ function rowsOf(model: Model, away: Away | null): Row[] {
   if (rows.length === 0 && pending.length === 0) rows.push(emptyRow(model));
   tellAway();
   for (const { operationId, command, state } of pending) {
-    if (command.kind === "say") rows.push({ key: `pending ${operationId} ${state}`, kind: "pending", text: command.text, state });
+    if (command.kind === "say") rows.push({ key: `pending ${operationId} ${state}`, kind: "pending", id: operationId, text: command.text, state });
   }
   if (model.thinking) rows.push({ key: "thinking", kind: "thinking", name: model.name });
   return rows;
@@ -190,7 +193,7 @@ function makeRow(row: Row, act: TalkActions, writing: HTMLElement): HTMLElement 
     case "line":
       return lineRow(row.line, row.name, row.zone, act);
     case "pending":
-      return pendingRow(row.text, row.state, act);
+      return pendingRow(row, act);
     case "thinking":
       return thinkingRow(row.name, writing);
   }
@@ -214,14 +217,17 @@ function lineRow(line: ChatLine, name: string, zone: string | undefined, act: Ta
   return html("li", { class: "line" }, open, html("span", { class: "about" }, name, " · ", time));
 }
 
-function pendingRow(text: string, state: string, act: TalkActions): HTMLElement {
-  const again =
-    state === "stuck" ? html("button", { type: "button", class: "link", onclick: () => act.retry() }, say("talk.stuck.retry")) : null;
+function pendingRow({ id, text, state }: Row & { kind: "pending" }, act: TalkActions): HTMLElement {
+  const link = (key: string, run: () => void) => html("button", { type: "button", class: "link", onclick: run }, say(key));
+  const ways = {
+    stuck: [link("talk.stuck.retry", act.retry)],
+    returned: [link("talk.returned.again", () => act.again(id)), link("talk.returned.letgo", () => act.letGo(id))],
+  }[state];
   return html(
     "li",
-    { class: "line mine pending" },
+    { class: "line mine pending", "data-state": state },
     html("span", { class: "said", dir: "auto" }, text),
-    html("span", { class: "about" }, say(`talk.${state}`), again),
+    html("span", { class: "about" }, say(`talk.${state}`), ...(ways ?? [])),
   );
 }
 
