@@ -17,7 +17,7 @@ AGREEING = frozenset({"CPUExecutionProvider", "wasm"})
 this runtime wrote can be proved in a page. Where rounding did move a token, the near tie says so."""
 
 
-def verify(owner_receipt: bytes, brain: Brain, *, open_steps: OpenSteps | None = None) -> Verdict:
+def verify(owner_receipt: bytes, brain: Brain, *, open_steps: "OpenSteps | None" = None) -> Verdict:
     """Whether this brain, run again, writes what the receipt says. Raises `ReceiptRefused` for no owner's receipt.
 
     `near_tie`: the tokens part at a step where logits within 1e-3 of these could have chosen the receipt's token.
