@@ -18,7 +18,7 @@ from tools.train_brain.rules import (
     MOOD_BY_STATE,
 )
 from tools.train_brain.scene import LOW_BAND, Scene
-from tools.train_brain.writer.book import phrases_of, say, words_of, world_words
+from tools.train_brain.writer.book import WORLD, phrases_of, say, words_of, world_words
 from tools.train_brain.writer.recollection import memory_of, recalled_words, turned
 
 PLAIN_INTENTS = frozenset(
@@ -31,7 +31,7 @@ PLAIN_INTENTS = frozenset(
 LIKES = "owner likes "
 WHOLE_INTENTS = frozenset(("ask_last", "more", "more_plain", "recall_any", "secret", "count", "tell_name", "can_do"))
 """Their second sentence belongs to the first."""
-TOLD_OUT = frozenset(("joke", "story", "sing"))
+TOLD_OUT = frozenset(("joke", "story", "sing", "recall", "recall_any"))
 """What is told to its end before anything is added."""
 GOOD_SCORE = 5
 ABOUT_TOPIC = frozenset(("plan", "meal", "cannot_know", "can_you", "what_are_you"))
@@ -42,8 +42,8 @@ CLOSE_BAND, FULL_BAND = 3, 4
 NAMED_PERCENT, LIKED_PERCENT, NEAR_PERCENT = 55, 25, 45
 """How often a greeting takes up the owner's name, a liking, a friendship that it knows of."""
 ASIDE_PERCENT, TAIL_PERCENT, OPENER_PERCENT, MOOD_PERCENT = 15, 9, 18, 65
-AFTER_PERCENT, ADDED_PERCENT, FEW_WORDS_PERCENT = 78, 35, 15
-"""How often a second sentence is drawn apart, or added, and how often a hatchling leaves it out."""
+AFTER_PERCENT, ADDED_PERCENT, WORLDLY_PERCENT, FEW_WORDS_PERCENT = 88, 55, 85, 12
+"""How often a second sentence is drawn apart, or added, is of the pet's own world, is left out by a hatchling."""
 HOURS: Mapping[str, str] = {
     "night": "tonight", "dawn": "at dawn", "morning": "this morning", "noon": "at noon", "afternoon": "this afternoon",
     "evening": "this evening",
@@ -67,8 +67,8 @@ def compose(scene: Scene, chance: Chance) -> str:
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
-def words(scene: Scene, chance: Chance, file: str, section: str, **more: str) -> str:
-    """A phrase of the book in the words of this scene."""
+def words(scene: Scene, chance: Chance, file: str, section: str, *, worldly: bool = False, **more: str) -> str:
+    """A phrase of the book in the words of this scene; a `worldly` one is of the pet's own world."""
     own = {"item": scene.item, "part": scene.part, "known_name": scene.known_name}
     slots = {**(scene.said.slots if scene.said else {}), **scene.slots, **own, **more}
     if scene.said and slots["snack"] not in scene.said.text.lower():
@@ -76,7 +76,7 @@ def words(scene: Scene, chance: Chance, file: str, section: str, **more: str) ->
     slots |= {"trait": scene.traits[0], "trait_two": scene.traits[1]}
     slots |= {"busy": chance.pick(("thinking", "humming", "counting crumbs", "stretching"))}
     slots |= {f"{slot}_cap": text[:1].upper() + text[1:] for slot, text in slots.items()}
-    return say(file, section, chance, slots)
+    return say(file, section, chance, slots, worldly=worldly)
 
 
 def tagged(scene: Scene, mood: str, text: str, *, action: str = "", answer_tag: str = "") -> str:
@@ -99,12 +99,16 @@ def coloured(scene: Scene, chance: Chance, text: str) -> str:
 
 
 def going_on(scene: Scene, chance: Chance, about: str, text: str) -> str:
-    """The words with another second sentence on what they are about."""
+    """The words with another second sentence on what they are about.
+
+    What might be said by any pet is followed by what only this one can say now: few replies are ever given twice.
+    """
     often = ADDED_PERCENT if about in TOLD_OUT else AFTER_PERCENT
     if about not in phrases_of("after") or not chance.holds(often):
         return text
     kept = text if about in TOLD_OUT else first_sentence(text)
-    return kept + " " + words(scene, chance, "after", about)
+    worldly = not any(scene.slots[kind] in kept for kind in WORLD) and chance.holds(WORLDLY_PERCENT)
+    return kept + " " + words(scene, chance, "after", about, worldly=worldly)
 
 
 def tail(scene: Scene, chance: Chance) -> str:
@@ -136,7 +140,8 @@ def answer(scene: Scene, chance: Chance) -> str:
         return looked_up(scene, chance, intent)
     if intent in ("recall", "recall_any", "my_name"):
         text = recalled_words(scene, chance, words)
-        return going_on(scene, chance, intent, text) if intent == "my_name" and scene.known_name else text
+        unnamed = intent == "my_name" and not scene.known_name
+        return going_on(scene, chance, "my_name/unknown" if unnamed else intent, text)
     if intent in ABOUT_METER:
         return about_body(scene, chance, intent)
     section, action, mood = section_of(scene, chance, intent)

@@ -94,6 +94,9 @@ USUAL: Mapping[str, float] = {
     "go_on": 0.7,
     "really": 0.8,
     "own_hungry": 0.7,
+    "own_full": 0.4,
+    "guess": 0.7,
+    "hear_secret": 0.5,
 }
 """How often an intent comes up beside 1."""
 FOLLOWS: Mapping[str, float] = {

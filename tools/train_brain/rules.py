@@ -61,6 +61,8 @@ MOOD_BY_INTENT: Mapping[str, str] = {
     "bye": "calm",
     "own_news": "curious",
     "own_hungry": "curious",
+    "hear_secret": "calm",
+    "guess": "excited",
     "can_you": "proud",
     "they_do": "curious",
     "like_it": "happy",

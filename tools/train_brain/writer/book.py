@@ -47,9 +47,17 @@ def sections_in(file: str) -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(lines) for name, lines in sections.items()}
 
 
-def say(file: str, section: str, chance: Chance, slots: Mapping[str, str]) -> str:
-    """One phrase of a section, with its choices made."""
-    return expand(chance.pick(phrases_of(file)[section]), chance, slots)
+def say(file: str, section: str, chance: Chance, slots: Mapping[str, str], *, worldly: bool = False) -> str:
+    """One phrase of a section, with its choices made; a `worldly` one is of the pet's own world, if there is such."""
+    phrases = worldly_phrases(file, section) if worldly else ()
+    return expand(chance.pick(phrases or phrases_of(file)[section]), chance, slots)
+
+
+@lru_cache(maxsize=512)
+def worldly_phrases(file: str, section: str) -> tuple[str, ...]:
+    """The phrases of a section that take up the pet's own world."""
+    marks = tuple(f"<{kind}>" for kind in WORLD)
+    return tuple(phrase for phrase in phrases_of(file)[section] if any(mark in phrase for mark in marks))
 
 
 @lru_cache(maxsize=64)
