@@ -51,7 +51,7 @@ def write_site(out, *options) -> None:
 def kept_save(page):
     """The newest save of the one pet that this browser keeps."""
     ((_, record),) = page.evaluate(READ_RECORDS)["subtokenling.v1"]
-    return record["checkpoints"][0]
+    return record["checkpoints"][0]["save"]
 
 
 def test_a_pet_in_the_page_follows_its_site_to_the_next_brain_and_its_owner_is_told(browser, folder, tmp_path):
@@ -71,7 +71,7 @@ def test_a_pet_in_the_page_follows_its_site_to_the_next_brain_and_its_owner_is_t
     sync_api.expect(page.get_by_role("heading", level=1, name="Pip", exact=True)).to_be_visible(timeout=REPLY_MS)
     assert page.locator(".line.mine .said").first.inner_text() == "my name is Julia"
     page.get_by_role("tab", name="Life").click()
-    sync_api.expect(page.get_by_text("Pip got a new brain.")).to_be_visible()
+    sync_api.expect(page.get_by_text("Pip got a new brain.")).to_be_visible(timeout=REPLY_MS)
     page.get_by_role("tab", name="Talk").click()
     assert talk(page, "are you still you?").inner_text().split(". How it came")[0].strip()
     after = kept_save(page)["hosting"]
