@@ -67,8 +67,13 @@ def compose(scene: Scene, chance: Chance) -> str:
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
-def words(scene: Scene, chance: Chance, file: str, section: str, *, worldly: bool = False, **more: str) -> str:
-    """A phrase of the book in the words of this scene; a `worldly` one is of the pet's own world."""
+def words(scene: Scene, chance: Chance, file: str, section: str, **more: str) -> str:
+    """A phrase of the book in the words of this scene."""
+    return say(file, section, chance, slots_of(scene, chance, more))
+
+
+def slots_of(scene: Scene, chance: Chance, more: Mapping[str, str]) -> dict[str, str]:
+    """What fills a phrase's slots in this scene: the owner's words, the pet's world, and `more`."""
     own = {"item": scene.item, "part": scene.part, "known_name": scene.known_name}
     slots = {**(scene.said.slots if scene.said else {}), **scene.slots, **own, **more}
     if scene.said and slots["snack"] not in scene.said.text.lower():
@@ -76,7 +81,7 @@ def words(scene: Scene, chance: Chance, file: str, section: str, *, worldly: boo
     slots |= {"trait": scene.traits[0], "trait_two": scene.traits[1]}
     slots |= {"busy": chance.pick(("thinking", "humming", "counting crumbs", "stretching"))}
     slots |= {f"{slot}_cap": text[:1].upper() + text[1:] for slot, text in slots.items()}
-    return say(file, section, chance, slots, worldly=worldly)
+    return slots
 
 
 def tagged(scene: Scene, mood: str, text: str, *, action: str = "", answer_tag: str = "") -> str:
@@ -108,7 +113,7 @@ def going_on(scene: Scene, chance: Chance, about: str, text: str) -> str:
         return text
     kept = text if about in TOLD_OUT else first_sentence(text)
     worldly = not any(scene.slots[kind] in kept for kind in WORLD) and chance.holds(WORLDLY_PERCENT)
-    return kept + " " + words(scene, chance, "after", about, worldly=worldly)
+    return kept + " " + say("after", about, chance, slots_of(scene, chance, {}), worldly=worldly)
 
 
 def tail(scene: Scene, chance: Chance) -> str:
@@ -215,10 +220,8 @@ def spoken_section(scene: Scene, intent: str) -> tuple[str, str, str] | None:
         return ("ask_last" if heard else "ask_last_unknown"), "", "proud" if heard else "shy"
     if intent in ("more", "more_plain") and not (told and intent == "more" and heard):
         return ("more_plain" if heard else "cool"), "", "curious"
-    if intent in LEANING and after in SORROWS:
-        return "sad_more", "", "wistful"
-    if intent == "thanks" and after in SORROWS:
-        return "thanks/sorrow", "", "calm"
+    if after in SORROWS and (intent == "thanks" or intent in LEANING):
+        return ("thanks/sorrow", "", "calm") if intent == "thanks" else ("sad_more", "", "wistful")
     if intent == "again" and after in ENCORES:
         return after, ACTION_BY_INTENT.get(after, ""), MOOD_BY_INTENT.get(after, "happy")
     if intent == "give" and scene.said.slots["gift"] not in scene.said.text.lower():

@@ -54,8 +54,8 @@ from tools.train_brain.writer.book import invented_word, phrases_of, words_of
 TOLD = ("tell_name", "tell_name", "tell_like", "tell_like", "tell_dislike", "tell_fact", "tell_fact", "i_did", "i_did")
 """What an owner tells that a reply takes up; `place_go` and the like are heard well without drills."""
 BODILY = (
-    "ask_hungry", "ask_sleepy", "ask_clean", "ask_warm", "how_are_you", "play", "feed_text", "where", "my_name", "what_see",
-    "recall",
+    "ask_hungry", "ask_sleepy", "ask_clean", "ask_warm", "how_are_you", "play", "feed_text", "where", "my_name",
+    "what_see", "recall",
 )  # fmt: skip
 """Questions that one line of the header answers."""
 SEEN = (*BODILY, "love", "friend_of", "greet", "bye", "night", "weather", "time", "meal", "recall_any")
@@ -71,7 +71,6 @@ UNHEARD = frozenset(
 """What a line alone does not tell how to answer."""
 ANSWERED_BY: Mapping[str, tuple[str, ...]] = {
     "where": ("Awake ",),
-    "what_see": ("Awake ",),
     "my_name": ("Knows: ",),
     "recall": ("Knows: ", "Recall: "),
 }

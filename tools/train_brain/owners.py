@@ -113,7 +113,8 @@ FOLLOWS: Mapping[str, float] = {
 TOPICAL, SORROWS, ENCORES = ("i_did", "plan"), ("sad", "worried", "ill"), ("joke", "story", "sing", "dance")
 """What a chat stays with for some lines: news, sorrow, a performance."""
 AFTER_NEWS = {
-    "more": 6.0, "more_plain": 3.0, "ask_last": 3.0, "yes": 1.0, "why": 1.0, "cool": 1.0, "they_do": 2.0, "like_it": 1.0,
+    "more": 6.0, "more_plain": 3.0, "ask_last": 3.0, "yes": 1.0, "why": 1.0, "cool": 1.0, "they_do": 2.0,
+    "like_it": 1.0,
 }  # fmt: skip
 AFTER_SORROW = {
     "sad_more": 6.0, "they_do": 2.5, "yes": 1.0, "no": 1.0, "thanks": 1.5, "pet_you": 1.0, "sad": 1.5, "worried": 1.0,
@@ -122,14 +123,17 @@ AFTER_A_PERFORMANCE = {
     "again": 4.0, "critic": 3.0, "laugh": 2.5, "thanks": 1.0, "compliment": 1.0, "go_on": 1.0, "really": 0.5,
 }  # fmt: skip
 AFTER_A_FACT = {"ask_last": 3.0, "do_you_like": 2.0, "why": 1.0, "cool": 1.0, "they_do": 1.0, "like_it": 1.0}
+AFTER_OTHERS = {"they_do": 4.0, "like_it": 1.0, "cool": 1.0, "really": 0.5}
+AFTER_A_GIFT = {"like_it": 3.0, "care_comment": 1.0, "really": 0.5}
+AFTER_A_PLACE = {"what_see": 3.0, "want_come": 2.0, "like_it": 1.5}
 GOES_ON: Mapping[str, Mapping[str, float]] = {
     **dict.fromkeys(TOPICAL, AFTER_NEWS),
     **dict.fromkeys(SORROWS, AFTER_SORROW),
     **dict.fromkeys(ENCORES, AFTER_A_PERFORMANCE),
     **dict.fromkeys(("tell_like", "tell_dislike", "tell_fact"), AFTER_A_FACT),
-    **dict.fromkeys(("own_news", "other_pet", "they_do"), {"they_do": 4.0, "like_it": 1.0, "cool": 1.0, "really": 0.5}),
-    **dict.fromkeys(("give", "feed_text", "sky_told"), {"like_it": 3.0, "care_comment": 1.0, "really": 0.5}),
-    **dict.fromkeys(("where", "place_go", "live_where"), {"what_see": 3.0, "want_come": 2.0, "like_it": 1.5}),
+    **dict.fromkeys(("own_news", "other_pet", "they_do"), AFTER_OTHERS),
+    **dict.fromkeys(("give", "feed_text", "sky_told"), AFTER_A_GIFT),
+    **dict.fromkeys(("where", "place_go", "live_where"), AFTER_A_PLACE),
 }
 """By what was said before, what an owner goes on with."""
 GOES_ON_PERCENT = 42
@@ -178,7 +182,7 @@ class Owner:
 
     def means(self, intent: str, chance: Chance, slots: Mapping[str, str]) -> Said:
         """A line of this owner's that means `intent`."""
-        phrase = self.phrase(intent, chance)
+        phrase = self.wording(intent, chance)
         words = {**drawn_words(chance), **slots}
         words["owner"] = self.name if intent == "tell_name" or chance.holds(30) else words["owner"]
         text = filled(phrase, words)
@@ -197,7 +201,7 @@ class Owner:
         own = KINDS[self.kind]
         return {intent: USUAL.get(intent, 1.0) * own.get(intent, 1.0) for intent in phrases_of("said")}
 
-    def phrase(self, intent: str, chance: Chance) -> str:
+    def wording(self, intent: str, chance: Chance) -> str:
         """Words for an intent from this owner's half of the book, their slots open.
 
         A training owner says nothing that a held-out phrase might have given too: the card's questions stay unheard.
