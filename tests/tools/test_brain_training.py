@@ -12,6 +12,7 @@ from tools.train_brain.model import mix  # noqa: E402 - only with torch
 from tools.train_brain.parallel import in_parallel  # noqa: E402
 from tools.train_brain.pieces import Example, grow_trees  # noqa: E402
 from tools.train_brain.recipe import Recipe  # noqa: E402
+from tools.train_brain.record import as_trained  # noqa: E402
 from tools.train_brain.repeat import repeated  # noqa: E402
 from tools.train_brain.shape import Shape  # noqa: E402
 from tools.train_brain.shards import Shard, make_shard  # noqa: E402
@@ -168,3 +169,16 @@ def test_written_out_attention_is_the_librarys() -> None:
     unseen = torch.zeros(seen.shape).masked_fill_(~seen, -torch.inf)
     expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=seen)
     torch.testing.assert_close(mix(q, k, v, unseen), expected)
+
+
+def test_a_run_that_rounded_leaves_matrices_that_the_export_rounds_to_themselves(folder: Path) -> None:
+    from tools.export_brain.quantize import quantize
+
+    recipe = dataclasses.replace(RECIPE, steps=2)
+    state = trained(folder, recipe)
+    rounded, loose = (as_trained(state["weights"], [{"recipe": {"quantized_steps": n}}]) for n in (1, 0))  # type: ignore[arg-type]  # a dictionary of tensors
+    name = "model.layers.0.mlp.up_proj.weight"
+    for weights, lost in ((rounded, 0.0), (loose, 1e-4)):
+        matrix = weights[name].detach().numpy()
+        error = abs(quantize(matrix, bits=4, axis=1).undone() - matrix).max()
+        assert (error <= 1e-6) if lost == 0.0 else (error > lost)

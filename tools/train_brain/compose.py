@@ -5,6 +5,7 @@ A reply is: lookup or answer or action, mood, words, memory; each part only wher
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from tools.train_brain.owners import ENCORES, SORROWS
 from tools.train_brain.phrases import Chance
@@ -17,7 +18,7 @@ from tools.train_brain.rules import (
     MOOD_BY_STATE,
 )
 from tools.train_brain.scene import LOW_BAND, Scene
-from tools.train_brain.writer.book import phrases_of, say, words_of
+from tools.train_brain.writer.book import WORLD, phrases_of, say, words_of, world_words
 from tools.train_brain.writer.recollection import memory_of, recalled_words, turned
 
 PLAIN_INTENTS = frozenset(
@@ -30,19 +31,32 @@ PLAIN_INTENTS = frozenset(
 LIKES = "owner likes "
 WHOLE_INTENTS = frozenset(("ask_last", "more", "more_plain", "recall_any", "secret", "count", "tell_name", "can_do"))
 """Their second sentence belongs to the first."""
+TOLD_OUT = frozenset(("joke", "story", "sing", "recall", "recall_any"))
+"""What is told to its end before anything is added."""
 GOOD_SCORE = 5
+ABOUT_TOPIC = frozenset(("plan", "meal", "cannot_know", "can_you", "what_are_you"))
+"""Their answers take up what the owner's line names."""
 UNFOLLOWED = frozenset(("play/tired", "play/hungry"))
 """What usually follows an answer would belie these."""
 CLOSE_BAND, FULL_BAND = 3, 4
 NAMED_PERCENT, LIKED_PERCENT, NEAR_PERCENT = 55, 25, 45
 """How often a greeting takes up the owner's name, a liking, a friendship that it knows of."""
-ASIDE_PERCENT, TAIL_PERCENT, OPENER_PERCENT, MOOD_PERCENT = 27, 27, 22, 65
-AFTER_PERCENT, ANYTHING_PERCENT = 65, 42
-"""How often a second sentence is drawn apart: of the same matter, or of any."""
+ASIDE_PERCENT, TAIL_PERCENT, OPENER_PERCENT, MOOD_PERCENT = 15, 9, 18, 65
+AFTER_PERCENT, ADDED_PERCENT, WORLDLY_PERCENT, FEW_WORDS_PERCENT = 88, 55, 85, 12
+"""How often a second sentence is drawn apart, or added, is of the pet's own world, is left out by a hatchling."""
+HOURS: Mapping[str, str] = {
+    "night": "tonight", "dawn": "at dawn", "morning": "this morning", "noon": "at noon", "afternoon": "this afternoon",
+    "evening": "this evening",
+}  # fmt: skip
+"""A part of the day as a sentence ends with it."""
+LEANING = frozenset(("yes", "no", "sad_more", "they_do", "really", "go_on"))
+"""Lines that stay with a sorrow told before them."""
+END_OF_SENTENCE = re.compile(r"(?<=.{5}[^.\s])[.!?](?=\s|$)")
 
 
 def compose(scene: Scene, chance: Chance) -> str:
     """The ideal reply to a scene, tags included."""
+    scene = replace(scene, slots={**scene.slots, **world_words(chance), "hour": HOURS[scene.part]})
     if scene.cue == "diary":
         return diary_page(scene, chance)
     if scene.asleep:
@@ -55,14 +69,19 @@ def compose(scene: Scene, chance: Chance) -> str:
 
 def words(scene: Scene, chance: Chance, file: str, section: str, **more: str) -> str:
     """A phrase of the book in the words of this scene."""
-    own = {"name": scene.name, "here": scene.place, "food": scene.food, "stage": scene.stage, "item": scene.item}
-    slots = {**(scene.said.slots if scene.said else {}), **own, "known_name": scene.known_name, **more}
+    return say(file, section, chance, slots_of(scene, chance, more))
+
+
+def slots_of(scene: Scene, chance: Chance, more: Mapping[str, str]) -> dict[str, str]:
+    """What fills a phrase's slots in this scene: the owner's words, the pet's world, and `more`."""
+    own = {"item": scene.item, "part": scene.part, "known_name": scene.known_name}
+    slots = {**(scene.said.slots if scene.said else {}), **scene.slots, **own, **more}
     if scene.said and slots["snack"] not in scene.said.text.lower():
         slots["snack"] = "more" if scene.bands["fullness"] == FULL_BAND else "a bite"
     slots |= {"trait": scene.traits[0], "trait_two": scene.traits[1]}
     slots |= {"busy": chance.pick(("thinking", "humming", "counting crumbs", "stretching"))}
     slots |= {f"{slot}_cap": text[:1].upper() + text[1:] for slot, text in slots.items()}
-    return say(file, section, chance, slots)
+    return slots
 
 
 def tagged(scene: Scene, mood: str, text: str, *, action: str = "", answer_tag: str = "") -> str:
@@ -75,7 +94,7 @@ def tagged(scene: Scene, mood: str, text: str, *, action: str = "", answer_tag: 
 
 def coloured(scene: Scene, chance: Chance, text: str) -> str:
     """The words with what character and body add to them."""
-    if scene.stage == "hatchling" and chance.holds(50):
+    if scene.stage == "hatchling" and chance.holds(FEW_WORDS_PERCENT):
         text = first_sentence(text)
     if chance.holds(OPENER_PERCENT):
         text = chance.pick(phrases_of("feelings")["opener/" + chance.pick(scene.traits)]) + " " + text
@@ -85,11 +104,16 @@ def coloured(scene: Scene, chance: Chance, text: str) -> str:
 
 
 def going_on(scene: Scene, chance: Chance, about: str, text: str) -> str:
-    """The words with another second sentence: one of what it is about, or of anything."""
-    known = about in phrases_of("after")
-    if not chance.holds(AFTER_PERCENT if known else ANYTHING_PERCENT):
+    """The words with another second sentence on what they are about.
+
+    What might be said by any pet is followed by what only this one can say now: few replies are ever given twice.
+    """
+    often = ADDED_PERCENT if about in TOLD_OUT else AFTER_PERCENT
+    if about not in phrases_of("after") or not chance.holds(often):
         return text
-    return first_sentence(text) + " " + words(scene, chance, "after", about if known else "any")
+    kept = text if about in TOLD_OUT else first_sentence(text)
+    worldly = not any(scene.slots[kind] in kept for kind in WORLD) and chance.holds(WORLDLY_PERCENT)
+    return kept + " " + say("after", about, chance, slots_of(scene, chance, {}), worldly=worldly)
 
 
 def tail(scene: Scene, chance: Chance) -> str:
@@ -99,9 +123,9 @@ def tail(scene: Scene, chance: Chance) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Up to the first end mark that has something in front of it."""
-    ends = [at for mark in ".!?" if (at := text.find(mark, 6)) >= 0]
-    return text[: min(ends) + 1] if ends else text
+    """Up to the first end mark that has some words in front of it; three dots end nothing."""
+    found = END_OF_SENTENCE.search(text)
+    return text[: found.end()] if found else text
 
 
 def level(scene: Scene, meter: str) -> int:
@@ -121,7 +145,8 @@ def answer(scene: Scene, chance: Chance) -> str:
         return looked_up(scene, chance, intent)
     if intent in ("recall", "recall_any", "my_name"):
         text = recalled_words(scene, chance, words)
-        return going_on(scene, chance, intent, text) if intent == "my_name" and scene.known_name else text
+        unnamed = intent == "my_name" and not scene.known_name
+        return going_on(scene, chance, "my_name/unknown" if unnamed else intent, text)
     if intent in ABOUT_METER:
         return about_body(scene, chance, intent)
     section, action, mood = section_of(scene, chance, intent)
@@ -195,13 +220,13 @@ def spoken_section(scene: Scene, intent: str) -> tuple[str, str, str] | None:
         return ("ask_last" if heard else "ask_last_unknown"), "", "proud" if heard else "shy"
     if intent in ("more", "more_plain") and not (told and intent == "more" and heard):
         return ("more_plain" if heard else "cool"), "", "curious"
-    if intent in ("yes", "no", "sad_more") and after in SORROWS:
-        return "sad_more", "", "wistful"
+    if after in SORROWS and (intent == "thanks" or intent in LEANING):
+        return ("thanks/sorrow", "", "calm") if intent == "thanks" else ("sad_more", "", "wistful")
     if intent == "again" and after in ENCORES:
         return after, ACTION_BY_INTENT.get(after, ""), MOOD_BY_INTENT.get(after, "happy")
     if intent == "give" and scene.said.slots["gift"] not in scene.said.text.lower():
         return "give/unknown", "", "excited"
-    return (f"{intent}/about", "", "curious") if intent in ("plan", "meal") and told else None
+    return (f"{intent}/about", "", "curious") if intent in ABOUT_TOPIC and told else None
 
 
 def liked(scene: Scene) -> str:

@@ -55,14 +55,19 @@ TOLD = ("tell_name", "tell_name", "tell_like", "tell_like", "tell_dislike", "tel
 """What an owner tells that a reply takes up; `place_go` and the like are heard well without drills."""
 BODILY = (
     "ask_hungry", "ask_sleepy", "ask_clean", "ask_warm", "how_are_you", "play", "feed_text", "where", "my_name",
-    "recall",
+    "what_see", "recall",
 )  # fmt: skip
 """Questions that one line of the header answers."""
 SEEN = (*BODILY, "love", "friend_of", "greet", "bye", "night", "weather", "time", "meal", "recall_any")
 """Questions that the header, or what a lookup finds, answers."""
 OWN_SELF = ("your_name", "about_you", "favourite", "compliment", "old")
 """The first line answers these."""
-UNHEARD = frozenset((*SEEN, *OWN_SELF, "place_go", "more", "more_plain", "ask_last", "sad_more", "again", "morning"))
+UNHEARD = frozenset(
+    (
+        *SEEN, *OWN_SELF, "place_go", "more", "more_plain", "ask_last", "sad_more", "again", "morning", "like_it",
+        "really", "go_on", "critic", "they_do", "want_come",
+    )
+)  # fmt: skip
 """What a line alone does not tell how to answer."""
 ANSWERED_BY: Mapping[str, tuple[str, ...]] = {
     "where": ("Awake ",),
@@ -79,7 +84,9 @@ GRAVE, GRAVE_PERCENT = ("sad", "sad", "worried", "ill", "insult", "vile", "i_did
 MEMORIES = ("likes <thing>", "dislikes <thing>", "has a <animal>", "is a <job>", "plays the <instrument>")
 SHAKES = 6
 """States that one pet is drilled in; a new pet costs more than a new state."""
-TOLD_BRANCHES, HEARD_BRANCHES, SEEN_BRANCHES, DEEDS = 6, 8, 9, 4
+LOOKED_UP = ("weather", "weather", "time", "time", "sky_told", "ask_warm", "meal", "busy", "night", "doing")
+"""What needs a lookup, and what only sounds like it: heard alone they differ by the owner's words."""
+TOLD_BRANCHES, HEARD_BRANCHES, LOOKED_UP_BRANCHES, SEEN_BRANCHES, DEEDS = 6, 8, 3, 9, 4
 INVENTED_PERCENT, NAME_KNOWN_PERCENT, ASLEEP_PERCENT, EVENTFUL_PERCENT, CHATTED_PERCENT = 50, 60, 6, 30, 45
 FLIPPED_FACTS = ("fullness", "energy", "hygiene", "warmth", "mood", "bond", "name", "place")
 SATED_PERCENT = 55
@@ -101,7 +108,7 @@ def drills_of(base: State, chance: Chance) -> Iterator[dict[str, JsonValue]]:
     """Lines heard alone, two seen trees that differ in a fact, and deeds done to both pets, of one shaken state."""
     calm = set_up(base, chance, needs=False)
     heard = [one for intent in lone_intents(chance) for one in answered(calm, saying(calm, chance, intent), chance)]
-    heard = [one for one in heard if not one.scene.asleep]
+    heard = [one for one in heard if not one.scene.asleep and not (lookups_in(one.reply) and one.scene.part == "night")]
     yield from (headless(record_of(one)) for one in heard)
     plain = set_up(base, chance, needs=True)
     state = with_chat(plain, heard, chance)
@@ -124,7 +131,12 @@ def lone_intents(chance: Chance) -> list[str]:
     anybody = tuple(intent for intent in phrases_of("said") if intent not in UNHEARD)
     told = [chance.pick(TOLD) for _ in range(TOLD_BRANCHES)]
     heard = [chance.pick(GRAVE if chance.holds(GRAVE_PERCENT) else anybody) for _ in range(HEARD_BRANCHES)]
-    return told + heard
+    return told + heard + [chance.pick(LOOKED_UP) for _ in range(LOOKED_UP_BRANCHES)]
+
+
+def lookups_in(reply: str) -> bool:
+    """Whether a reply asks for something; by night its words take up the hour too, which a line alone does not tell."""
+    return "[look " in reply
 
 
 def some_of(options: tuple[str, ...], count: int, chance: Chance) -> list[str]:

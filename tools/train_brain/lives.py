@@ -56,6 +56,8 @@ SAID_BY_KIND = {"silent": 12.0}
 """How much an owner talks, beside 20 parts of care and 24 of offers; 56 where none is named."""
 HERE_PERCENT = 40
 """How often the place where the pet is may be among those that it is sent to."""
+SMALL_WORDS = frozenset(("is", "in", "a", "an", "the", "by", "from"))
+"""Words of a memory that are about nothing."""
 TURNS_AT_ONCE_MAX = 4
 """A command owes at most a few turns; more would be the engine's fault."""
 
@@ -251,10 +253,10 @@ def was_asked(state: State) -> bool:
 def life_words(state: State, chance: Chance) -> dict[str, str]:
     """Slots that the pet's life fills: its name, another place, something told or never told."""
     others = [place for place in PLACES if place != state.place or chance.holds(HERE_PERCENT)]
-    told = [word for memory in state.memories for word in memory.text.split()[2:]]
+    told = [word for memory in state.memories for word in memory.text.split()[2:] if word not in SMALL_WORDS]
     untold = chance.pick(words_of("noun"))
     topic = chance.pick(told) if told and chance.holds(70) else untold
-    return {"name": state.name, "place": chance.pick(others), "topic": topic}
+    return {"name": state.name, "here": state.place, "place": chance.pick(others), "topic": topic}
 
 
 def record_of(lived: Lived) -> dict[str, JsonValue]:

@@ -15,6 +15,7 @@ SLOT = re.compile(r"<([a-z_]+)>")
 ARTICLE = re.compile(r"\b([Aa]) (?=[aeiou])")
 """The `a` that a vowel follows."""
 INNERMOST = re.compile(r"\(([^()]*)\)")
+WORD = re.compile(r"<[a-z_]+>|[\w']+")
 
 
 class Chance:
@@ -47,9 +48,33 @@ class Chance:
 
 def expand(phrase: str, chance: Chance, slots: Mapping[str, str]) -> str:
     """`phrase` with every choice made and every slot filled; an unknown slot is a `KeyError`."""
+    return filled(chosen(phrase, chance), slots)
+
+
+def chosen(phrase: str, chance: Chance) -> str:
+    """`phrase` with every choice made; its slots stay open."""
     while (found := INNERMOST.search(phrase)) is not None:
         phrase = phrase[: found.start()] + chance.pick(found.group(1).split("|")) + phrase[found.end() :]
-    return ARTICLE.sub(r"\1n ", SLOT.sub(lambda slot: slots[slot.group(1)], phrase))
+    return phrase
+
+
+def filled(text: str, slots: Mapping[str, str]) -> str:
+    """`text` with every slot filled; an unknown slot is a `KeyError`."""
+    return ARTICLE.sub(r"\1n ", SLOT.sub(lambda slot: slots[slot.group(1)], text))
+
+
+def wordings(phrase: str) -> frozenset[str]:
+    """The words of everything that `phrase` may become, its slots open."""
+    found = INNERMOST.search(phrase)
+    if found is None:
+        return frozenset((bare_words(phrase),))
+    before, after = phrase[: found.start()], phrase[found.end() :]
+    return frozenset().union(*(wordings(before + option + after) for option in found.group(1).split("|")))
+
+
+def bare_words(text: str) -> str:
+    """The words of a text alone, in lower case; slots count as words."""
+    return " ".join(WORD.findall(text.lower()))
 
 
 def held_out(phrase: str) -> bool:

@@ -11,13 +11,15 @@ import torch
 
 from tools.export_brain.directory import canonical
 from tools.export_brain.weights import write_weights
+from tools.train_brain.fake_quant import FakeQuant
+from tools.train_brain.model import Weights
 
 
 def write_source(work: Path, source: Path, *, brain_id: str, succeeds: tuple[str, ...]) -> str:
     """The folder `source` is what tools.export_brain reads; answers the weights' digest."""
     source.mkdir(parents=True, exist_ok=True)
     state = torch.load(work / "checkpoint.pt", weights_only=True)
-    weights = {name: weight.detach().numpy() for name, weight in state["weights"].items()}
+    weights = {name: weight.detach().numpy() for name, weight in as_trained(state["weights"], state["stages"]).items()}
     write_weights(source / "weights.safetensors", weights)
     shutil.copyfile(work / "tokenizer.json", source / "tokenizer.json")
     digest = hashlib.sha256((source / "weights.safetensors").read_bytes()).hexdigest()
@@ -41,6 +43,14 @@ def write_source(work: Path, source: Path, *, brain_id: str, succeeds: tuple[str
     (source / "brain-source.json").write_text(canonical(facts))
     plot_losses(work / "log.jsonl", work / "losses.png")
     return digest
+
+
+def as_trained(weights: Weights, stages: list[dict[str, dict[str, object]]]) -> Weights:
+    """The weights that the last steps computed with: where those rounded the matrices, the rounded ones.
+
+    What lies between two codes was never felt by a loss, and a source that holds the codes gives graphs that agree.
+    """
+    return FakeQuant()(weights) if stages and stages[-1]["recipe"]["quantized_steps"] else weights
 
 
 def log_lines(path: Path) -> list[Mapping[str, float]]:

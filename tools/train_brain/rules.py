@@ -59,6 +59,18 @@ MOOD_BY_INTENT: Mapping[str, str] = {
     "give": "excited",
     "other_pet": "curious",
     "bye": "calm",
+    "own_news": "curious",
+    "own_hungry": "curious",
+    "hear_secret": "calm",
+    "guess": "excited",
+    "can_you": "proud",
+    "they_do": "curious",
+    "like_it": "happy",
+    "really": "proud",
+    "go_on": "curious",
+    "critic": "shy",
+    "want_come": "happy",
+    "what_see": "curious",
 }
 MOOD_BY_NEED: Mapping[str, str] = {"tired": "sleepy", "low": "wistful"}
 MOOD_BY_STATE: Mapping[tuple[str, str], str] = {

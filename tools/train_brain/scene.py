@@ -86,7 +86,14 @@ def scene_of(state: State, turn: Turn, request: GenerationRequest, said: Said | 
         answers=request.answers,
         today=today_in(request) if turn.kind == "diary" else (),
         said=said if asked is not None and asked.cue == "say" else None,
-        slots={"name": state.name, "here": place, "food": state.character.food, "stage": state.stage},
+        slots={
+            "name": state.name,
+            "here": place,
+            "food": state.character.food,
+            "stage": state.stage,
+            "season": season_in(request.header),
+            "at": whereabouts_in(request.header),
+        },
     )
 
 
@@ -106,6 +113,18 @@ def part_of(header: str) -> str:
     """The part of the day that the header's second sentence names."""
     line = next(line for line in header.split("\n") if line.startswith(("Awake ", "Asleep ")))
     return line.split(", ")[1]
+
+
+def whereabouts_in(header: str) -> str:
+    """Where the header's second sentence has the pet: `in the nest`, `at the window`."""
+    line = next(line for line in header.split("\n") if line.startswith(("Awake ", "Asleep ")))
+    return line.split(", ")[0].partition(" ")[2]
+
+
+def season_in(header: str) -> str:
+    """The season that the header's second sentence names."""
+    line = next(line for line in header.split("\n") if line.startswith(("Awake ", "Asleep ")))
+    return line.split(", ")[2]
 
 
 def known_in(header: str) -> tuple[str, ...]:

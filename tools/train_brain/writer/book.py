@@ -8,12 +8,12 @@ from tools.train_brain.phrases import Chance, expand
 
 HERE = Path(__file__).parent
 PARTS: Mapping[str, tuple[str, ...]] = {
-    "said": ("said", "said_more", "said_more2", "said_more3"),
-    "answers": ("answers", "answers_more"),
-    "after": ("answers_after",),
-    "feelings": ("feelings", "feelings_more"),
+    "said": ("said", "said_more", "said_more2", "said_more3", "said_wide", "said_wide2", "said_wide3"),
+    "answers": ("answers", "answers_more", "answers_wide", "answers_wide2"),
+    "after": ("answers_after", "answers_after_wide"),
+    "feelings": ("feelings", "feelings_more", "feelings_wide"),
     "deeds": ("deeds",),
-    "skies": ("skies",),
+    "skies": ("skies", "skies_wide"),
     "words": ("words",),
 }
 """By book, its files; a later file adds phrases to the sections of an earlier one."""
@@ -47,15 +47,34 @@ def sections_in(file: str) -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(lines) for name, lines in sections.items()}
 
 
-def say(file: str, section: str, chance: Chance, slots: Mapping[str, str]) -> str:
-    """One phrase of a section, with its choices made."""
-    return expand(chance.pick(phrases_of(file)[section]), chance, slots)
+def say(file: str, section: str, chance: Chance, slots: Mapping[str, str], *, worldly: bool = False) -> str:
+    """One phrase of a section, with its choices made; a `worldly` one is of the pet's own world, if there is such."""
+    phrases = worldly_phrases(file, section) if worldly else ()
+    return expand(chance.pick(phrases or phrases_of(file)[section]), chance, slots)
+
+
+@lru_cache(maxsize=512)
+def worldly_phrases(file: str, section: str) -> tuple[str, ...]:
+    """The phrases of a section that take up the pet's own world."""
+    marks = tuple(f"<{kind}>" for kind in WORLD)
+    return tuple(phrase for phrase in phrases_of(file)[section] if any(mark in phrase for mark in marks))
 
 
 @lru_cache(maxsize=64)
 def words_of(kind: str) -> tuple[str, ...]:
     """The words that fill a slot."""
     return tuple(word.strip() for line in phrases_of("words")[kind] for word in line.split(","))
+
+
+WORLD = ("critter", "treasure", "limb", "soft", "sound", "smell", "corner", "moment", "many", "gladly", "dayword")
+"""Words of the pet's own world: one of each kind in a reply."""
+PLURALS: Mapping[str, str] = {"mouse": "mice", "leaf": "leaves", "firefly": "fireflies"}
+
+
+def world_words(chance: Chance) -> dict[str, str]:
+    """What the pet's world holds just now, for the slots of one reply."""
+    world = {kind: chance.pick(words_of(kind)) for kind in WORLD}
+    return world | {f"{kind}s": PLURALS.get(world[kind], world[kind] + "s") for kind in ("critter", "treasure")}
 
 
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"

@@ -19,6 +19,11 @@ FACTS: tuple[tuple[str, str], ...] = (
     (r"(?:work as|am|want to be) an? ([\w ]+)", "owner is a {}"),
 )
 """What a told fact becomes, by how it was put."""
+NEWS_FACTS: tuple[tuple[str, str], ...] = (
+    (r"(?:come|came|am) from ((?:a |an |the )?(?:small |big )?[a-z]+)", "owner is from {}"),
+    (r"(?:have|own|got|share) ((?:two|three|four|five|six|seven) \w+)", "owner has {}"),
+)
+"""The same for what an owner says of their own life: most of it is talk, not to be kept."""
 TURNED: tuple[tuple[str, str], ...] = (
     ("owner's ", "your "),
     ("owner likes ", "you like "),
@@ -49,13 +54,15 @@ def memory_of(said: Said) -> str:
     elif said.intent == "tell_dislike":
         kept = "owner dislikes " + slots["thing"]
     elif said.intent == "tell_fact":
-        kept = fact_in(said.text.lower(), slots)
+        kept = fact_in(said.text.lower(), slots, FACTS)
+    elif said.intent == "own_news":
+        kept = fact_in(said.text.lower(), slots, NEWS_FACTS)
     return kept if len(kept) <= FREE_TAG_CODE_POINTS_MAX else ""
 
 
-def fact_in(text: str, slots: Mapping[str, str]) -> str:
+def fact_in(text: str, slots: Mapping[str, str], facts: tuple[tuple[str, str], ...]) -> str:
     """The fact of a line, names in their own spelling; "" when a slip of the fingers hid it."""
-    for pattern, kept in FACTS:
+    for pattern, kept in facts:
         found = re.search(pattern, text)
         if found is not None:
             word = next(group for group in found.groups() if group).strip()
