@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 CONTROLS_MAX = 2**14
 """A guess: twice Gemma's, which has the most."""
-ALPHABET = byte_alphabet()
+_LETTERS = str.maketrans({chr(byte): "\uffff" for byte in range(256)} | {k: chr(v) for k, v in byte_alphabet().items()})
+"""To each letter of the byte alphabet the character of its byte's number; to what is no letter one beyond Latin-1."""
 
 
 def bpe_of(vocabulary: Vocabulary, metadata: Metadata, family: Family) -> "tokenizers.Tokenizer":
@@ -38,8 +39,8 @@ def bpe_of(vocabulary: Vocabulary, metadata: Metadata, family: Family) -> "token
 def spelled(text: str) -> bytes | None:
     """The bytes that a token's letters stand for; None if one is no letter of the byte alphabet."""
     try:
-        return bytes(ALPHABET[char] for char in text)
-    except KeyError:
+        return text.translate(_LETTERS).encode("latin-1")
+    except UnicodeEncodeError:
         return None
 
 

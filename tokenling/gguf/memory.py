@@ -3,9 +3,9 @@
     need = memory_of(file, numerics="fast", context=4096)
     need.weights_bytes + need.cache_bytes + need.work_bytes
 
-What is counted is what stays: anonymous memory that a full context of `context` tokens ends up with. The pages of a
-file that is mapped come on top while a model opens, and go when anybody else needs them. The process itself (Python,
-NumPy, ONNX Runtime and its tokenizer) is its caller's to measure.
+What is counted is the most that an open model takes while a context of `context` tokens is filled and written in. The
+pages of a file that is mapped come on top while it opens, and go when anybody else needs them. The process itself
+(Python, NumPy, ONNX Runtime and the tokenizer) is its caller's to measure.
 """
 
 from collections.abc import Iterable
@@ -46,7 +46,7 @@ class MemoryNeed:
     cache_bytes: int
     """Keys and values of `context` tokens."""
     work_bytes: int
-    """Of the largest step: a chunk of the prompt."""
+    """Of the largest step, a chunk of the prompt; given back behind it."""
     graph_bytes: int
     """ONNX Runtime's own: the operators, its code's pages."""
     temporary_bytes: int
@@ -54,7 +54,7 @@ class MemoryNeed:
 
     @property
     def total_bytes(self) -> int:
-        """All that stays in memory at the end of a full context."""
+        """At most, with the context full."""
         return self.weights_bytes + self.cache_bytes + self.work_bytes + self.graph_bytes
 
 

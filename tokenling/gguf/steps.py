@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tokenling.runtime.cancellation import Cancellation, StepCancelled
 from tokenling.runtime.errors import GenerationRefused, LaneFailed
+from tokenling.runtime.ort import return_freed_memory
 from tokenling.runtime.sampling import Logits
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 Rows: TypeAlias = NDArray[np.float32]
 Ids: TypeAlias = NDArray[np.int64]
+PROMPT_TOKENS = 16
+"""A step of so many tokens gives its memory back: fewer take little, and more are a prompt's, which few steps are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,8 @@ class BufferedSteps:
         return kept
 
     def _run(self, bound: _Bound) -> None:
-        options = self._cancellation.run_options
+        is_prompt = bound.ids.shape[1] >= PROMPT_TOKENS
+        options = self._cancellation.prompt_options if is_prompt else self._cancellation.run_options
         try:
             self._session.run_with_ortvaluevector(
                 options, self._feed_names, bound.feeds, self._fetch_names, bound.fetches, self._devices
@@ -127,6 +131,8 @@ class BufferedSteps:
             if self._cancellation.is_cancelled:
                 raise StepCancelled from None
             raise LaneFailed("ort_failed", "ONNX Runtime", str(error), "a step that runs") from None
+        if is_prompt:
+            return_freed_memory()
 
     def _bound(self, length: int) -> _Bound:
         """Buffers of a step; those of single tokens are kept."""

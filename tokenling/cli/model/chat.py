@@ -188,7 +188,7 @@ def command(
         refuse_option("--system", "--load too", "one of both: a saved conversation has its own")
     messages = read_messages(saved) if saved else [{"role": "system", "content": system}] if system else []
     wanted = Wanted(max_tokens, NEW_TOKENS, sampling_of(temperature, top_k, top_p, seed), stops)
-    with refusals(file), opened_texts(file, context) as texts:
+    with refusals(file), opened_texts(file, context, chats=True) as texts:
         if texts.template is None:
             refuse(ModelExit.MODEL, [f"model {file}: no chat template; tokenling model run continues a text with it"])
         loaded = load(texts, numerics or ("exact" if receipts else "fast"), threads=threads, cache_dir=cache_dir,

@@ -1,7 +1,10 @@
 """Ctrl-C while a model writes: the step that runs is stopped, and what was written until then stays."""
 
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import TypeVar
 
 from tokenling.runtime import Cancellation
@@ -10,10 +13,10 @@ T = TypeVar("T")
 
 
 def interruptible(work: Callable[[], T], cancel: Cancellation) -> tuple[T, bool]:
-    """What `work` gives, and whether it was interrupted. It runs in a thread of its own, so that a step of seconds can
-    be stopped: a signal's handler waits for Python, which waits for the step.
+    """What `work` gives, and whether it was interrupted. To be called from the main thread.
 
-    A second Ctrl-C does not wait for the thread any longer and raises `KeyboardInterrupt`.
+    The work has a thread of its own, so that a step of seconds can be stopped: a signal is handled between two of
+    Python's instructions, and the step is none of them. A second Ctrl-C waits no longer: `KeyboardInterrupt`.
     """
     outcome: list[T] = []
     failures: list[BaseException] = []
@@ -27,16 +30,29 @@ def interruptible(work: Callable[[], T], cancel: Cancellation) -> tuple[T, bool]
         finally:
             is_over.set()
 
-    threading.Thread(target=run, daemon=True).start()
-    was_interrupted = False
-    while not is_over.is_set():
-        try:
-            is_over.wait()  # not `join`: interrupted once, it takes the thread for ended
-        except KeyboardInterrupt:
-            cancel.cancel()
-            if was_interrupted:
-                raise
-            was_interrupted = True
+    with _cancelling(cancel):
+        threading.Thread(target=run, daemon=True).start()
+        is_over.wait()
     if failures:
         raise failures[0]
-    return outcome[0], was_interrupted
+    return outcome[0], cancel.is_cancelled
+
+
+@contextmanager
+def _cancelling(cancel: Cancellation) -> Iterator[None]:
+    """Inside the block SIGINT cancels, once; where it was ignored it still is."""
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        if cancel.is_cancelled:
+            raise KeyboardInterrupt
+        cancel.cancel()
+
+    before = signal.getsignal(signal.SIGINT)
+    if before in (signal.SIG_IGN, None):
+        yield
+        return
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

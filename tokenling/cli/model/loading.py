@@ -1,5 +1,7 @@
 """From a file's path to a model that writes: what `run`, `chat`, `score`, `bench` and `verify` share."""
 
+import contextlib
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,19 +44,34 @@ class Loaded:
 
 
 @contextmanager
-def opened_texts(path: Path, context: int) -> Iterator[Texts]:
-    """The file at `path` with its tokenizer and template. Raises `GgufRefused`."""
+def opened_texts(path: Path, context: int, *, chats: bool = False) -> Iterator[Texts]:
+    """The file at `path` with its tokenizer, and with its template if it `chats`. Raises `GgufRefused`."""
     from tokenling.gguf import chat_template, gguf_tokenizer, open_gguf
     from tokenling.gguf.build import Choices, resolve
 
     with open_gguf(path) as file:
         positions = resolve(file, Choices(positions=context))[2].positions
-        template = chat_template(file)
-        try:
+        template = chat_template(file) if chats else None
+        with contextlib.nullcontext() if template is None else _warming(template):
             yield Texts(file, gguf_tokenizer(file), template, positions)
-        finally:
-            if template is not None:
-                template.close()
+
+
+@contextmanager
+def _warming(template: "ChatTemplate") -> Iterator[None]:
+    """The template's process starts while the vocabulary is read, a tenth of a second of another core's, and ends."""
+    from tokenling.gguf import TemplateRefused
+
+    def warm() -> None:
+        with contextlib.suppress(TemplateRefused):  # whoever renders a real conversation is told
+            template.render([{"role": "user", "content": ""}])
+
+    thread = threading.Thread(target=warm, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+        template.close()
 
 
 def load(

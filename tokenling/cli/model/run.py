@@ -91,7 +91,7 @@ def command(
     _check_options(max_tokens, system, receipt, stops, raw=raw)
     text = read_text(prompt, source, "PROMPT")
     sampling = sampling_of(temperature, top_k, top_p, seed)
-    with refusals(file), opened_texts(file, context) as texts:
+    with refusals(file), opened_texts(file, context, chats=not raw) as texts:
         ids = prompt_ids(texts, text, system, raw=raw)
         plan = plan_of(texts, ids, Asked(max_tokens, sampling, stops))
         if plan is None:
