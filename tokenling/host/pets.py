@@ -256,7 +256,7 @@ class Pets:
             if record.status is Status.ACTIVE:
                 try:
                     state = self.dispatch.state_of(pet, record)
-                    look = partial(rules.glimpse, state, now)
+                    look = partial(rules.glimpse, state, record.save, now)
                     glimpse = await self.dispatch.catch_up.run(state, record.save, now, look)
                 except RulesFailed as fault:
                     record = await self._stop(pet, record, fault)
