@@ -12,6 +12,7 @@ import { modelOf, type ChatLine, type DiaryPage, type Model } from "./model.ts";
 import type { RoomParts } from "./parts.ts";
 import { nameOf, problemText, say } from "./strings.ts";
 import { mark } from "../site/marks.ts";
+import { dayAndTime } from "./times.ts";
 import { keptSamples, noteBody } from "./week.ts";
 import { bannersOf } from "./notices.ts";
 import type { Banner } from "./views/banners.ts";
@@ -95,6 +96,7 @@ export class Companion {
       selected: (tab) => this.#selected(tab),
       sound: () => this.#flip("sound"),
       quiet: () => this.#flip("quiet"),
+      announce: parts.announce,
     });
   }
 
@@ -230,14 +232,14 @@ export class Companion {
     const { lines, more } = newsSince(model, sinceMs, this.#watchedMs);
     if (lines.length > 0)
       this.#talk.showAway(
-        awayCard(lines, more, () => this.#closeAway()),
+        awayCard({ lines, more, since: dayAndTime(sinceMs, model.zone) }, () => this.#closeAway()),
         Math.max(sinceMs, this.#watchedMs),
       );
     return true;
   }
 
   #closeAway(): void {
-    this.#talk.showAway(null);
+    this.#talk.closeAway();
     this.#render();
     this.#talk.focus();
   }
@@ -334,7 +336,7 @@ export class Companion {
   #alertsOffer(): { accept: () => void; decline: () => void } | null {
     const { preferences } = this.parts;
     const model = this.#model;
-    if (!model || preferences.now.alertsOffered || preferences.now.alerts || preferences.now.quiet) return null;
+    if (!model || this.#talk.tells() || preferences.now.alertsOffered || preferences.now.alerts || preferences.now.quiet) return null;
     if (alertsPermission() !== "default" || model.chat.filter((line) => !line.mine).length < 6) return null;
     return { accept: () => void this.#alerts(true), decline: () => preferences.set({ alertsOffered: true }) };
   }

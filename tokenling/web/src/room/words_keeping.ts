@@ -237,7 +237,6 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "trouble.brain_missing": "This page has no brain, so {name} lives but says nothing.",
   "trouble.other": "{name} cannot find words just now.",
   "trouble.again": "Next try at {time}.",
-  "problem.close": "Close",
   "problem.stale_epoch": "The pet has moved since this page last looked. This page has caught up now: please do that again.",
   "problem.not_active": "The pet is not living there right now, so that did not happen.",
   "problem.not_running": "Your pet is not running in this tab just now, so that did not happen.",

@@ -5,10 +5,12 @@ import { icon } from "../icons.ts";
 import type { DiaryPage, Model } from "../model.ts";
 import { thingPicture } from "../scene/things.ts";
 import { PET_LANGUAGE, say } from "../strings.ts";
-import { dateName } from "../times.ts";
+import { dateName, monthName } from "../times.ts";
 
 /** A finger that travelled this far to the side turns the page. */
 const SWIPE_PX = 48;
+/** Up to so many pages are leafed through one by one. A guess: a week and a bit. */
+const LEAVES_MAX = 10;
 /** Words of a keepsake by which it is drawn, the first that fits. */
 const KEEPSAKES = [
   "shell",
@@ -77,7 +79,7 @@ export function makeDiary(act: { mind(page: DiaryPage): void; announce(text: str
 
   function book(page: DiaryPage, name: string): Child[] {
     return [
-      html("h2", {}, say("diary.heading", { name })),
+      html("div", { class: "diary-top" }, html("h2", {}, say("diary.heading", { name })), pages.length > LEAVES_MAX ? picker() : null),
       html(
         "article",
         { class: "page" },
@@ -103,6 +105,21 @@ export function makeDiary(act: { mind(page: DiaryPage): void; announce(text: str
         turner("last", at() === pages.length - 1, () => goTo(pages.length - 1, "on")),
       ),
     ];
+  }
+
+  /** Leads to any page of a thick book, by its date. */
+  function picker(): HTMLElement {
+    const select = html("select", { id: "diary-date", "aria-label": say("diary.go") });
+    const months = new Map<string, HTMLOptGroupElement>();
+    for (const [index, { date }] of pages.entries()) {
+      const month = date.slice(0, 7);
+      const group = months.get(month) ?? html("optgroup", { label: monthName(date) });
+      months.set(month, group);
+      group.append(html("option", { value: index, selected: index === at() }, dateName(date)));
+    }
+    select.append(...months.values());
+    select.addEventListener("change", () => goTo(Number(select.value), Number(select.value) < at() ? "back" : "on"));
+    return select;
   }
 
   function update(next: Model): void {
@@ -144,7 +161,7 @@ function empty(name: string): HTMLElement {
 function watchKeys(element: HTMLElement, turn: (step: number) => void): void {
   element.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -1, PageDown: 1 }[event.key];
-    if (step === undefined) return;
+    if (step === undefined || event.target instanceof HTMLSelectElement) return;
     event.preventDefault();
     turn(step);
   });

@@ -15,6 +15,7 @@ export interface FrameActions {
   selected(tab: Tab): void;
   sound(): void;
   quiet(): void;
+  announce(text: string): void;
 }
 
 export interface Frame {
@@ -34,12 +35,15 @@ export function makeFrame(home: HTMLElement, panels: Record<Tab, HTMLElement>, a
   const quiet = switchButton("quiet", act.quiet);
   // in the room's corner, where no words hang
   home.querySelector(".pane")?.append(pill);
-  const banners = makeBanners();
-  const tabs = makeTabs(panels, act.selected);
-  const top = html("header", { class: "top" }, html("div", { class: "who" }, name, state), html("div", { class: "corner" }, sound, quiet));
+  const banners = makeBanners(act.announce);
+  const tabs = makeTabs(panels, (tab) => {
+    element.dataset.tab = tab;
+    act.selected(tab);
+  });
+  const top = html("header", { class: "top" }, html("div", { class: "who" }, name, state), html("div", { class: "corner" }, banners.button, sound, quiet));
   const element = html(
     "div",
-    { class: "app" },
+    { class: "app", "data-tab": "talk" },
     top,
     html(
       "main",
@@ -51,6 +55,7 @@ export function makeFrame(home: HTMLElement, panels: Record<Tab, HTMLElement>, a
 
   function update(model: Model, now: { sound: boolean; quiet: boolean; loading: string | null; catchUp: number | null }): void {
     setText(name, model.name);
+    name.title = model.name; // it may be cut short
     document.title = say("title.with", { name: model.name });
     setText(state, stateLine(model));
     setText(

@@ -1,20 +1,18 @@
 /* The part that is always in sight: the room with its pet, how the pet is, and the shelf with what one can do for it. */
 
-import { html, onChange, setText } from "../dom.ts";
+import { html, onChange } from "../dom.ts";
 import { icon, picture } from "../icons.ts";
 import { CARE } from "../items.ts";
 import { METERS, bandOf, faceOf, skyOf, type Meter, type Model } from "../model.ts";
 import { makeRoom, type Look, type Room } from "../scene/room.ts";
-import { PET_LANGUAGE, bandWord, nameOf, say } from "../strings.ts";
+import { bandWord, nameOf, say } from "../strings.ts";
+import { makeSpeech } from "./speech.ts";
 import { watchStrokes } from "./strokes.ts";
 
 /** The lowest two bands ask for something: they are marked, in words and colour, never with alarm. */
 const LOW_BANDS = 2;
 /** A young bond is no fault. */
 const NEVER_LOW = "bond";
-/** Words this fresh hang by the pet even when they have been read. A guess: about as long as a look at the page. */
-const FRESH_MS = 3 * 60_000;
-
 export interface HomeActions {
   care(action: string): void;
   offer(): void;
@@ -66,35 +64,6 @@ export function makeHome(act: HomeActions): HomeView {
 
 function isPress(event: KeyboardEvent): boolean {
   return !event.repeat && (event.key === "Enter" || event.key === " ");
-}
-
-/** The pet's latest words beside it, whichever tab is open; while it writes, the words so far. */
-function makeSpeech(act: HomeActions) {
-  const words = html("span", { class: "words", dir: "auto", lang: PET_LANGUAGE });
-  const bubble = html("button", { class: "speech", type: "button", onclick: () => act.listen() }, words);
-  const element = html("div", { class: "over-pet", hidden: true }, bubble);
-
-  function show(
-    { chat, name, thinking, words: writing }: Model,
-    nowMs: number,
-    { unread, quiet }: { unread: boolean; quiet: boolean },
-  ): void {
-    const last = chat.findLast((line) => !line.mine);
-    const spoken = spokenOf(writing) || (!thinking && last && (unread || nowMs - last.atMs < FRESH_MS) ? last.text : "");
-    element.hidden = spoken === "" || quiet;
-    if (element.hidden) return;
-    setText(words, spoken);
-    bubble.setAttribute("aria-label", say("talk.speech", { name, text: spoken }));
-  }
-  return { element, show };
-}
-
-/** What of a reply that is being written can be shown: no tag, not even half of one. */
-export function spokenOf(writing: string | null): string {
-  return (writing ?? "")
-    .replace(/\[[^\]]*\]?/g, "")
-    .replace(/\s+/g, " ")
-    .trim();
 }
 
 export function lookOf(model: Model, nowMs: number): Look {
