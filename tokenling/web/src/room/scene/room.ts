@@ -2,6 +2,7 @@
    what happens; neither decides anything about the pet. */
 
 import { html, put, svg } from "../dom.ts";
+import { HATCH_MS } from "../effects.ts";
 import { HEAD, STAGES, makeCreature, marksOf, sproutOf } from "./creature.ts";
 import { keptThings, makeFire } from "./indoors.ts";
 import { lightOf, lightUp } from "./light.ts";
@@ -11,6 +12,8 @@ import { spark, type SparkKind } from "./sparks.ts";
 import { thing } from "./things.ts";
 
 export interface Look {
+  /** It is on its way to another home. */
+  away: boolean;
   stage: string;
   asleep: boolean;
   tucked: boolean;
@@ -41,6 +44,8 @@ export interface Room {
   /** Where the pet looks, from -1 to 1 each way. */
   gaze(x: number, y: number): void;
   blink(): void;
+  /** It comes in. */
+  arrive(): void;
   /** Where it stands and how high it reaches, in the drawing's units: what hangs by it is laid out by that. */
   place(): { x: number; y: number; head: number };
 }
@@ -106,16 +111,20 @@ export function makeRoom(): Room {
   }
 
   function act(movement: string, item = ""): void {
+    if (element.dataset.act === "hatch") return; // it hatches once, and nothing cuts that short
     put(creature.querySelector(".held") as Element, item ? thing(item) : null);
     element.dataset.act = "";
     // the reading makes the browser notice that the movement ended, so the same one can begin again
     void element.offsetWidth;
     element.dataset.act = movement;
     clearTimeout(actTimer);
-    actTimer = window.setTimeout(() => {
-      element.dataset.act = "";
-      put(creature.querySelector(".held") as Element);
-    }, ACT_MS);
+    actTimer = window.setTimeout(
+      () => {
+        element.dataset.act = "";
+        put(creature.querySelector(".held") as Element);
+      },
+      movement === "hatch" ? HATCH_MS : ACT_MS,
+    );
   }
 
   function sparks(kind: SparkKind): void {
@@ -137,7 +146,7 @@ export function makeRoom(): Room {
     setTimeout(() => (element.dataset.blink = "false"), 130);
   }
 
-  return { element, show, act, sparks, gaze, blink, place: () => placeOf(element) };
+  return { element, show, act, sparks, gaze, blink, arrive: () => replay(pet, "arriving"), place: () => placeOf(element) };
 }
 
 const ACT_MS = 3600;
@@ -157,6 +166,7 @@ function setLook(element: HTMLElement, look: Look, place: string): void {
     stage,
     place,
     outdoors: String(OUTDOORS.has(place)),
+    away: String(look.away),
     asleep: String(look.asleep),
     tucked: String(look.tucked && look.asleep),
     face: look.face,

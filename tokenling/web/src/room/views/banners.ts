@@ -77,7 +77,12 @@ function nameOf({ key, text }: Banner): string {
 export function makeBanners(announce: (text: string) => void): Banners {
   const element = html("section", { class: "banners", "aria-label": say("banners.label"), hidden: true });
   const count = html("span", { class: "count", "aria-hidden": "true" });
-  const button = html("button", { type: "button", class: "round see-through notices", hidden: true, onclick: bringBack }, icon("warn"), count);
+  const button = html(
+    "button",
+    { type: "button", class: "round see-through notices", hidden: true, onclick: bringBack },
+    icon("warn"),
+    count,
+  );
   const turns = new Turns();
   let banners: readonly Banner[] = [];
   let drawn = "";
@@ -120,14 +125,23 @@ export function makeBanners(announce: (text: string) => void): Banners {
       { class: calm ? "banner calm" : "banner", "data-banner": key },
       icon(calm ? "leaf" : "warn"),
       html("p", {}, text),
-      html("button", { id: "notice-close", type: "button", class: "round plain", "aria-label": say("banners.close"), onclick: () => close(banner) }, icon("close")),
+      html(
+        "button",
+        { id: "notice-close", type: "button", class: "round plain", "aria-label": say("banners.close"), onclick: () => close(banner) },
+        icon("close"),
+      ),
       html("div", { class: "row" }, ...buttons, of > 1 ? turner(at, of) : null),
     );
   }
 
   function turner(at: number, of: number): HTMLElement {
     const label = say("banners.next", { at: at + 1, of });
-    return html("button", { id: "notice-next", type: "button", class: "plain next", "aria-label": label, onclick: next }, say("banners.at", { at: at + 1, of }), icon("next"));
+    return html(
+      "button",
+      { id: "notice-next", type: "button", class: "plain next", "aria-label": label, onclick: next },
+      say("banners.at", { at: at + 1, of }),
+      icon("next"),
+    );
   }
 
   function close(banner: Banner): void {

@@ -7,7 +7,7 @@ import { METERS, bandOf, faceOf, skyOf, type Meter, type Model } from "../model.
 import { makeRoom, type Look, type Room } from "../scene/room.ts";
 import { bandWord, nameOf, say } from "../strings.ts";
 import { makeSpeech } from "./speech.ts";
-import { watchStrokes } from "./strokes.ts";
+import { isPress, watchStrokes } from "./strokes.ts";
 
 /** The lowest two bands ask for something: they are marked, in words and colour, never with alarm. */
 const LOW_BANDS = 2;
@@ -25,6 +25,8 @@ export interface HomeActions {
 export interface HomeView {
   readonly element: HTMLElement;
   readonly room: Room;
+  /** Shows a sentence in the room for a moment. */
+  celebrate(text: string): void;
   update(model: Model, nowMs: number, state: { unread: boolean; quiet: boolean }): void;
 }
 
@@ -36,7 +38,8 @@ export function makeHome(act: HomeActions): HomeView {
   const status = html("ul", { class: "status" });
   const buttons = [...CARE.map((action) => careButton(action, () => act.care(action))), careButton("gift", () => act.offer())];
   const shelf = html("div", { class: "shelf", role: "group", "aria-label": say("care.label") }, ...buttons);
-  const pane = html("div", { class: "pane" }, room.element, touch, speech.element);
+  const moment = makeMoment();
+  const pane = html("div", { class: "pane" }, room.element, touch, speech.element, moment.element);
   const element = html("section", { class: "home", "aria-label": say("home.label") }, pane, status, shelf);
   const render = onChange(status);
 
@@ -59,11 +62,24 @@ export function makeHome(act: HomeActions): HomeView {
       if (button.dataset.care === "lamp") button.setAttribute("aria-pressed", String(model.lamp));
     }
   }
-  return { element, room, update };
+  return { element, room, celebrate: moment.show, update };
 }
 
-function isPress(event: KeyboardEvent): boolean {
-  return !event.repeat && (event.key === "Enter" || event.key === " ");
+/** As long as one looks at something that happens once. */
+const MOMENT_MS = 5200;
+
+/** The live region has said it: here it is only seen. */
+function makeMoment() {
+  const text = html("p", {});
+  const element = html("div", { class: "moment", "aria-hidden": "true", hidden: true }, text);
+  let timer = 0;
+  function show(words: string): void {
+    text.textContent = words;
+    element.hidden = false;
+    clearTimeout(timer);
+    timer = window.setTimeout(() => (element.hidden = true), MOMENT_MS);
+  }
+  return { element, show };
 }
 
 export function lookOf(model: Model, nowMs: number): Look {
@@ -78,9 +94,11 @@ export function lookOf(model: Model, nowMs: number): Look {
     sky: say(`sky.${sky}`),
     weather: say(`weather.now.${model.weather}`),
   };
-  const title = say(model.stage === "egg" ? "scene.egg" : model.asleep ? "scene.asleep" : "scene.title", blanks);
-  const { stage, asleep, tucked, place, weather, season, lamp, thinking, want, hue, traits, treasures } = model;
-  return { stage, asleep, tucked, face, place, sky, weather, season, lamp, thinking, want, hue, traits, treasures, title };
+  const title = model.away
+    ? say("scene.between", blanks)
+    : say(model.stage === "egg" ? "scene.egg" : model.asleep ? "scene.asleep" : "scene.title", blanks);
+  const { away, stage, asleep, tucked, place, weather, season, lamp, thinking, want, hue, traits, treasures } = model;
+  return { away, stage, asleep, tucked, face, place, sky, weather, season, lamp, thinking, want, hue, traits, treasures, title };
 }
 
 function careButton(action: string, run: () => void): HTMLButtonElement {

@@ -37,12 +37,12 @@ export function makeSpeech(act: { listen(): void }): Speech {
   for (const off of ["pointerleave", "blur"]) bubble.addEventListener(off, () => hold(false));
 
   function show(model: Model, nowMs: number, { unread, quiet }: { unread: boolean; quiet: boolean }): void {
-    const { chat, name, thinking, words: writing } = model;
+    const { chat, name, thinking, away, words: writing } = model;
     const soFar = spokenOf(writing);
     const last = chat.findLast((line) => !line.mine);
     const line = !soFar && !thinking && last && last.key !== faded && (unread || nowMs - last.atMs < FRESH_MS) ? last : null;
     const spoken = soFar || line?.text || "";
-    if (quiet || spoken === "") return hide();
+    if (quiet || away || spoken === "") return hide();
     element.hidden = false;
     element.classList.remove("fading");
     setText(words, spoken);

@@ -89,13 +89,26 @@ export function makeTalk(act: TalkActions): TalkView {
     if (away) away.card = null;
     view.holdTo(log.querySelector<HTMLElement>(".fresh"));
   }
-  return { element, update, showAway, closeAway, giveBack: composer.giveBack, focus: composer.focus, tells: () => (away?.card ?? null) !== null };
+  return {
+    element,
+    update,
+    showAway,
+    closeAway,
+    giveBack: composer.giveBack,
+    focus: composer.focus,
+    tells: () => (away?.card ?? null) !== null,
+  };
 }
 
 /** What the log shows when it grows: its newest line, or a card that is to be read first, until its owner scrolls. A button
     leads to the newest line from anywhere else. */
 function makeFollowing(log: HTMLElement) {
-  const button = html("button", { type: "button", class: "newest", hidden: true, onclick: () => toEnd() }, say("talk.newest"), icon("down"));
+  const button = html(
+    "button",
+    { type: "button", class: "newest", hidden: true, onclick: () => toEnd() },
+    say("talk.newest"),
+    icon("down"),
+  );
   let held: HTMLElement | null = null;
   let follows = true;
   let size = "";
