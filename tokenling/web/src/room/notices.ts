@@ -32,13 +32,12 @@ export interface Situation {
 /** Most pressing first. */
 export function bannersOf(now: Situation): Banner[] {
   const { problem } = now;
-  const close = { label: say("problem.close"), run: now.closeProblem };
   const banners = [
     ...questions(now),
     ...links(now),
     ...loads(now),
     moveBanner(now.snapshot, now.model?.name ?? "", now.moving, now.tell),
-    problem === null ? null : { key: "problem", text: problem, actions: [close] },
+    problem === null ? null : { key: "problem", text: problem, actions: [], close: now.closeProblem },
     stuck(now),
     trouble(now),
     ...clocks(now),
