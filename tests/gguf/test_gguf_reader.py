@@ -248,9 +248,9 @@ def test_the_public_names_are_these() -> None:
         "ARCHITECTURES", "FLOATS", "GENERATION_RECEIPT_VERSION", "GGML_TYPES", "QUANTIZATIONS", "BufferedSteps",
         "ChatTemplate", "GenerationReceipt", "GgmlType", "GgufFile", "GgufMalformed", "GgufRefused", "GgufTensor",
         "GgufTokenizer", "GgufUnsupported", "Hyperparameters", "MetaValue", "Metadata", "Model", "TemplateRefused",
-        "brain_of", "chat_template", "check_architecture", "generate", "gguf_tokenizer", "make_generation_receipt",
-        "open_gguf", "open_model", "parse_generation_receipt", "read_hyperparameters",
-        "verify_generation",
+        "brain_of", "chat_template", "check_architecture", "find_gguf", "generate", "gguf_tokenizer",
+        "make_generation_receipt", "open_gguf", "open_gguf_brain", "open_model",
+        "parse_generation_receipt", "read_hyperparameters", "verify_generation",
     ]  # fmt: skip
     assert all(hasattr(tokenling.gguf, name) for name in tokenling.gguf.__all__)
     assert issubclass(GgufRefused, BrainRefused)

@@ -14,6 +14,7 @@ ONNX Runtime is imported when the first model is opened.
 """
 
 from tokenling.gguf.architectures import ARCHITECTURES, check_architecture
+from tokenling.gguf.brain import find_gguf, open_gguf_brain
 from tokenling.gguf.chat_template import ChatTemplate, TemplateRefused, chat_template
 from tokenling.gguf.errors import GgufMalformed, GgufRefused, GgufUnsupported
 from tokenling.gguf.generate import generate
@@ -58,10 +59,12 @@ __all__ = [
     "brain_of",
     "chat_template",
     "check_architecture",
+    "find_gguf",
     "generate",
     "gguf_tokenizer",
     "make_generation_receipt",
     "open_gguf",
+    "open_gguf_brain",
     "open_model",
     "parse_generation_receipt",
     "read_hyperparameters",
