@@ -25,6 +25,8 @@ class HostBrain:
     succeeds: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     gpu: "Gpu | None" = None
+    precision: str = ""
+    """The brain's own word for what it runs in; empty: the settings'."""
 
 
 class BrainLoader(Protocol):

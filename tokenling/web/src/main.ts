@@ -51,7 +51,11 @@ async function open(site: Site): Promise<void> {
   const loading = new Loading();
   const engine: () => Promise<Engine> = once("engine", loading, () => openEngine(site, { onProgress: loading.progress }));
   const brain: () => Promise<Brain> = once("brain", loading, () => openBrain(site, loading.progress));
-  const facts = { brain: site.brain && { id: site.brain.id }, defaultHost: site.defaultHost ?? (site.hosted ? location.origin : null) };
+  const facts = {
+    brain: site.brain && { id: site.brain.id },
+    defaultHost: site.defaultHost ?? (site.hosted ? location.origin : null),
+    hostBrain: site.brainMissing === "not_portable" ? (site.hostBrain ?? null) : null,
+  };
   // while the records are opened and the egg is looked at, its room and its words come side by side; what fails is told
   // and tried again
   engine().catch(() => undefined);
