@@ -38,7 +38,9 @@ class ScriptedBrain:
 
     async def generate(self, request: GenerationRequest, *, turn_id: str) -> Generated:
         await trio.sleep(THINKING_S)
-        return Generated(Reply(words_for(request), "eos", ()), json.dumps({"turn": turn_id, "seed": request.seed}).encode())
+        return Generated(
+            Reply(words_for(request), "eos", ()), json.dumps({"turn": turn_id, "seed": request.seed}).encode()
+        )
 
 
 def words_for(request: GenerationRequest) -> str:

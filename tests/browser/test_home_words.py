@@ -86,7 +86,9 @@ def test_words_said_while_it_moves_out_are_heard_by_whoever_runs_it_then(house, 
 def test_a_wish_that_a_host_answered_is_not_on_its_way_any_more_when_the_pet_is_home(house, host):
     """Its answer said at which revision it would be seen; that view never comes, for the pet is here."""
     pet = house.hosted(host, "hello")
-    house.context.route("**/api/pets/*", lambda route: route.abort() if route.request.method == "GET" else route.fallback())
+    house.context.route(
+        "**/api/pets/*", lambda route: route.abort() if route.request.method == "GET" else route.fallback()
+    )
     house.context.route("**/api/pets/*?wait=*", lambda route: route.abort())
     house.send(pet, kind="say", text="answered, unseen")
     assert pending(house, pet) == [("answered, unseen", "sending")]
