@@ -25,6 +25,8 @@ class AppHome:
 
     def __init__(self, state: Path, *, real: bool = False, allow: str | None = None, enrol: str | None = None) -> None:
         self.state = state
+        self.web: Path | None = None
+        """Another build to serve, from the next start on."""
         self.port = 0
         self._options = ["--real"] * real
         self._options += ["--allow", allow] if allow else []
@@ -37,6 +39,7 @@ class AppHome:
 
     def start(self) -> None:
         command = [sys.executable, str(SCRIPT), "--port", str(self.port), "--state", str(self.state), *self._options]
+        command += ["--web", str(self.web)] if self.web else []
         environ = {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(ROOT)}
         self.process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE)
         watchdog = threading.Timer(START_S_MAX, self.process.kill)
