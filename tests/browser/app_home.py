@@ -1,9 +1,10 @@
 """A real preview that serves the built app:
-`python tests/browser/app_home.py --port N --state DIR [--real] [--allow ORIGIN] [--enrol CODE]`.
+`python tests/browser/app_home.py --port N --state DIR [--real] [--allow ORIGIN] [--enrol CODE] [--web DIR]`.
 
 HTTP, dispatch, store and rules are the product, and so are the files of the shipped brain that a page thinks with. What
 the *host* thinks with is a script under the shipped brain's id, quick and told apart by its words; `--real` takes the
-brain itself. `--allow` lets pages of another origin in, `--enrol` asks for a code, as an operator's `serve` would.
+brain itself. `--allow` lets pages of another origin in, `--enrol` asks for a code, as an operator's `serve` would;
+`--web` serves another build.
 """
 
 import argparse
@@ -62,6 +63,7 @@ def main() -> None:
     parser.add_argument("--allow", action="append", default=[])
     parser.add_argument("--enrol")
     parser.add_argument("--brain", type=Path)
+    parser.add_argument("--web", type=Path, default=WEB_ROOT)
     chosen = parser.parse_args()
     chosen.state.mkdir(mode=0o700, parents=True, exist_ok=True)
     settings = replace(
@@ -70,7 +72,7 @@ def main() -> None:
     if chosen.brain is not None:
         settings = replace(settings, model_dir=chosen.brain)
     loader = load_brain if chosen.real else load_script
-    plan = HostPlan(settings, loader, announce=announce, web_root=WEB_ROOT, preview=True)
+    plan = HostPlan(settings, loader, announce=announce, web_root=chosen.web, preview=True)
     run_plan(plan, log_level="warning")
 
 

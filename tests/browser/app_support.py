@@ -33,6 +33,8 @@ class AppHome:
         brain: Path | None = None,
     ) -> None:
         self.state = state
+        self.web: Path | None = None
+        """Another build to serve, from the next start on."""
         self.port = 0
         self._options = ["--real"] * real
         self._options += ["--allow", allow] if allow else []
@@ -46,6 +48,7 @@ class AppHome:
 
     def start(self) -> None:
         command = [sys.executable, str(SCRIPT), "--port", str(self.port), "--state", str(self.state), *self._options]
+        command += ["--web", str(self.web)] if self.web else []
         environ = {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(ROOT)}
         self.process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE)
         watchdog = threading.Timer(START_S_MAX, self.process.kill)

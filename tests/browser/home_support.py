@@ -87,10 +87,11 @@ class Household:
             body=f'<!doctype html><meta charset="utf-8"><script type="module">{script}</script>',
         )
 
-    def open(self, brain_id: str = BRAIN_ID):
-        """A new tab with the household open."""
+    def open(self, brain_id: str = BRAIN_ID, **options):
+        """A new tab with the household open. `shift`: its clock is off by so many ms. `inPage`: the engine is the
+        page's own, in WebAssembly."""
         page = self.blank()
-        page.evaluate("id => tests.open(id)", brain_id)
+        page.evaluate("([id, options]) => tests.open(id, options)", [brain_id, options])
         return page
 
     def blank(self):
@@ -100,11 +101,11 @@ class Household:
         page.goto(self.origin + PAGE)
         return page
 
-    def reload(self) -> None:
+    def reload(self, **options) -> None:
         """The tab is killed, whatever it was doing, and another is opened."""
         for page in self.context.pages:
             page.close()
-        self.open()
+        self.open(**options)
 
     def close(self) -> None:
         for page in self.context.pages:

@@ -6,15 +6,18 @@ import pytest
 
 from tokenling.engine.contract import contract
 
-ASK = """async ([calls, useSnapshot, breakSnapshot]) => {
+ASK = """async ([calls, useSnapshot, breakSnapshot, breakArchive]) => {
   const site = await (await fetch("/app/site.json")).json();
   const at = (path) => new URL(path, document.baseURI).href;
   const worker = new Worker(at(site.workers.engine), { type: "module" });
   const heard = () => new Promise((resolve) => {
     worker.onmessage = ({ data }) => data.kind !== "progress" && resolve(data);
   });
-  const snapshot = useSnapshot ? at(breakSnapshot ? "app/icon.svg" : site.engine.snapshot) : null;
-  worker.postMessage({ kind: "start", pyodide: at(site.engine.pyodide), archive: at(site.engine.archive), snapshot });
+  const file = (path, as = path) => ({ url: at(path), sha256: site.files[as].sha256 });
+  const broken = { malformed: file("app/icon.svg"), changed: file("app/icon.svg", site.engine.snapshot) };
+  const snapshot = useSnapshot ? (broken[breakSnapshot] ?? file(site.engine.snapshot)) : null;
+  const archive = file(site.engine.archive, breakArchive ? "app/icon.svg" : undefined);
+  worker.postMessage({ kind: "start", pyodide: at(site.engine.pyodide), archive, snapshot, vigil: null });
   const started = await heard();
   const answers = [];
   for (const [id, [name, argumentsJson]] of calls.entries()) {
@@ -30,9 +33,9 @@ ASK = """async ([calls, useSnapshot, breakSnapshot]) => {
 def ask(visit):
     """Calls of the engine's worker in a page of its own; the page's policy would not let a test start a worker."""
 
-    def asked(*calls, snapshot=True, broken=False):
+    def asked(*calls, snapshot=True, broken=None, archive=None):
         page = visit(bypass_csp=True).open()
-        return page.evaluate(ASK, [calls, snapshot, broken])
+        return page.evaluate(ASK, [calls, snapshot, broken, archive])
 
     return asked
 
@@ -49,11 +52,16 @@ def test_without_a_snapshot_the_engine_starts_from_its_files_and_is_the_same(ask
     assert sha256(contract().encode()).hexdigest() == sha256(told["answers"][0]["json"].encode()).hexdigest()
 
 
-def test_a_broken_snapshot_falls_back_to_the_files_and_says_why(ask):
-    told = ask(["versions", "{}"], broken=True)
+@pytest.mark.parametrize("broken", ["malformed", "changed"])
+def test_a_broken_snapshot_falls_back_to_the_files_and_says_why(ask, broken):
+    told = ask(["versions", "{}"], broken=broken)
     assert told["started"]["startedFrom"] == "files"
     assert told["started"]["snapshotProblem"]
     assert told["answers"][0]["kind"] == "answer"
+
+
+def test_an_archive_that_is_not_what_the_site_lists_is_never_run(ask):
+    assert (ask(archive="changed")["started"] | {"reason": ""}) == {"kind": "failed", "code": "changed", "reason": ""}
 
 
 def test_refusals_are_answers_and_faults_name_frames_only(ask):

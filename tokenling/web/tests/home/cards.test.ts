@@ -92,7 +92,10 @@ async function sealed(payload: number[]): Promise<string> {
     .digest();
   return `tokenling-card 1 ${base64url(Uint8Array.from([...payload, ...digest.subarray(0, 4)]))}`;
 }
-const nameOf = (name: string) => [name.length, ...new TextEncoder().encode(name)];
+const nameOf = (name: string) => {
+  const bytes = new TextEncoder().encode(name);
+  return [bytes.length, ...bytes];
+};
 const rest = Array.from({ length: 48 }, (_, at) => at);
 
 describe("a text that is no card", () => {
@@ -115,6 +118,17 @@ describe("a text that is no card", () => {
     ["an address with a path", [0, ...nameOf("alder.example/x"), ...rest], "card_host"],
     ["a default port", [0, ...nameOf("alder.example:443"), ...rest], "card_host"],
     ["no address", [0, 0, ...rest], "card_host"],
+    ["an address that only looks like another", [0, ...nameOf("аlder.example"), ...rest], "card_host"],
+    ["an address that is written backwards", [0, ...nameOf("\u202eelpmaxe.redla"), ...rest], "card_host"],
+    ["an address with a line break", [0, ...nameOf("alder.example\nevil.example"), ...rest], "card_host"],
+    ["an address with a question", [0, ...nameOf("alder.example?x=1"), ...rest], "card_host"],
+    ["an address with a fragment", [0, ...nameOf("alder.example#x"), ...rest], "card_host"],
+    ["an address with a step up", [0, ...nameOf("alder.example/../.."), ...rest], "card_host"],
+    ["a backslash for a slash", [0, ...nameOf("alder.example\\@evil.example"), ...rest], "card_host"],
+    ["an address in capitals", [0, ...nameOf("ALDER.example"), ...rest], "card_host"],
+    ["a number for an address", [0, ...nameOf("2130706433"), ...rest], "card_host"],
+    ["markup", [0, ...nameOf("<img src=x>"), ...rest], "card_host"],
+    ["no text at all", [0, 3, 0xff, 0xfe, 0x00, ...rest], "card_host"],
     ["unknown flags", [2, ...nameOf("alder.example"), ...rest], "card_version"],
     ["too few bytes", [0, ...nameOf("alder.example"), ...rest.slice(1)], "card_format"],
     ["too many bytes", [0, ...nameOf("alder.example"), ...rest, 0, 0, 0, 0], "card_format"],

@@ -10,7 +10,9 @@ import type {
   Household,
   HouseholdSnapshot,
 } from "../../src/contract.ts";
+import { openEngine } from "../../src/engine/client.ts";
 import { openHousehold } from "../../src/home/household.ts";
+import { openSite } from "../../src/site/site.ts";
 
 declare global {
   interface Window {
@@ -32,7 +34,7 @@ const engine: Engine = {
 const brain = {
   info: { id: "scripted-1" },
   generate: async (request, options) => {
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, thinkMs));
     options?.signal?.throwIfAborted();
     return {
       reply: { text: request.mode === "diary" ? "a day at home." : "the page heard you.", stop: "eos" },
@@ -43,17 +45,29 @@ const brain = {
 } as Pick<Brain, "generate"> as Brain;
 
 let house: Household;
+let thinkMs = 20;
+/** How far this page's clock is off. */
+let shiftMs = 0;
 const seen = new Map<string, HomeSnapshot[]>();
 
 const tests = {
-  async open(brainId = "scripted-1"): Promise<HouseholdSnapshot> {
+  async open(brainId = "scripted-1", { inPage = false, shift = 0 } = {}): Promise<HouseholdSnapshot> {
+    shiftMs = shift;
     house = await openHousehold({
-      engine: async () => engine,
+      engine: inPage ? async () => openEngine(await openSite(new URL("/", location.href).href)) : async () => engine,
+      now: () => Date.now() + shiftMs,
       brain: async () => brain,
       site: { brain: { id: brainId }, defaultHost: null },
     });
     return house.snapshot();
   },
+  /** Sets the clock on, and lets the household look at it. */
+  shift(ms: number): void {
+    shiftMs = ms;
+    document.dispatchEvent(new Event("visibilitychange"));
+  },
+  now: () => Date.now() + shiftMs,
+  think: (ms: number) => void (thinkMs = ms),
   household: (): HouseholdSnapshot => house.snapshot(),
   pet: (localId: string): HomeSnapshot => house.home(localId).snapshot(),
   /** Calls a method of the household; what it rejects with comes back as a value. */
@@ -78,6 +92,7 @@ const tests = {
       return { refused: { code, fields } };
     }
   },
+  noticed: (localId: string) => house.home(localId).noticed(),
   again: (localId: string, operationId: string) => house.home(localId).again(operationId),
   letGo: (localId: string, operationId: string) => house.home(localId).letGo(operationId),
   turns: (localId: string) => house.home(localId).turns(),

@@ -1,0 +1,167 @@
+"""What a browser does to a page that keeps a pet: a full disk, deleted records, a clock that is set, a tab that takes
+over in the middle of a turn, records of newer rules."""
+
+import json
+
+import pytest
+from home_support import PAGE_WORDS, Refused, whole
+
+HOUR_MS = 60 * 60 * 1000
+DAY_MS = 24 * HOUR_MS
+
+
+def spoil_newest(house, pet, change: str) -> None:
+    """The newest copy on the disk is changed by other hands."""
+    house.page.evaluate(
+        f"""async (pet) => {{
+          const database = await new Promise((resolve) => {{
+            const asked = indexedDB.open("subtokenling");
+            asked.onsuccess = () => resolve(asked.result);
+          }});
+          const store = database.transaction("subtokenling.v1", "readwrite").objectStore("subtokenling.v1");
+          const kept = await new Promise((resolve) => {{
+            const asked = store.get(pet);
+            asked.onsuccess = () => resolve(asked.result);
+          }});
+          const behind = {{ ...structuredClone(kept.checkpoints[0]), atMs: kept.checkpoints[0].atMs - 60_000 }};
+          kept.checkpoints = [kept.checkpoints[0], behind];
+          ({change})(kept.checkpoints[0].save);
+          await new Promise((resolve) => (store.put(kept, pet).onsuccess = resolve));
+          database.close();
+        }}""",
+        pet,
+    )
+
+
+def lived(house, pet) -> bool:
+    """Nothing is due any more: the stored pet has come to now."""
+    shown = house.pet(pet)
+    behind = house.page.evaluate("() => tests.now()") - shown["view"]["save"]["bodyClockMs"]
+    return shown["link"] == "running" and not shown["view"]["thinking"] and behind < 2 * 60_000
+
+
+def test_a_page_closed_for_a_day_ends_in_the_bytes_of_one_that_stayed_open_by_its_own_engine(house):
+    """Both lives in one browser, with the rules in WebAssembly: one file, two pets, one of them attended each hour."""
+    house.reload(inPage=True)
+    pet = house.adopt()
+    house.send(pet, kind="say", text="good night")
+    house.until(lambda: house.chat(pet)[-1]["text"] == PAGE_WORDS)
+    text = house.ask("exportSave", pet)["text"]
+    for hour in range(1, 25):
+        house.page.evaluate("ms => tests.shift(ms)", hour * HOUR_MS)
+        house.until(lambda: lived(house, pet))
+    attended = house.pet(pet)["view"]["save"]
+    late = house.ask("importSave", text)
+    house.watch(late)
+    house.until(lambda: lived(house, late))
+    closed = house.pet(late)["view"]["save"]
+    assert closed["bodyClockMs"] == attended["bodyClockMs"]
+    assert json.dumps(closed, sort_keys=True) == json.dumps(attended, sort_keys=True)
+    assert len([line for line in closed["chat"] if line["who"] == "pet"]) > 2
+
+
+@pytest.mark.browser_long
+@pytest.mark.parametrize(("shift", "kind"), [(-3 * DAY_MS, "clock_rebased"), (500 * DAY_MS, "quiet_time")])
+def test_a_clock_that_was_set_while_the_page_was_closed_is_told_and_nothing_is_lost(house, shift, kind):
+    pet = house.adopted("hello")
+    before = house.pet(pet)["view"]["save"]["minutesLived"]
+    house.reload(shift=shift)
+    house.watch(pet)
+    house.until(lambda: [notice["kind"] for notice in house.pet(pet)["notices"]] == [kind])
+    house.until(lambda: lived(house, pet), within_s=120)
+    whole(house, pet, "hello")
+    if shift < 0:
+        assert house.pet(pet)["view"]["save"]["minutesLived"] - before < 5
+    (notice,) = house.pet(pet)["notices"]
+    assert abs(notice["toMs"] - notice["fromMs"]) >= 3 * DAY_MS - 600_000
+    house.page.evaluate("pet => tests.noticed(pet)", pet)
+    assert house.pet(pet)["notices"] == []
+
+
+@pytest.mark.browser_long
+def test_a_disk_without_room_loses_no_word_that_was_told_as_saved(house):
+    pet = house.adopted("hello")
+    devtools = house.context.new_cdp_session(house.page)
+
+    def room(size):
+        devtools.send(
+            "Storage.overrideQuotaForOrigin", {"origin": house.origin, **({"quotaSize": size} if size else {})}
+        )
+
+    room(1)
+    with pytest.raises(Refused, match=r"storage_full|records_failed"):
+        house.send(pet, kind="say", text="no room for this " * 10)
+    assert house.pet(pet)["pending"] == []
+    whole(house, pet, "hello")
+    room(None)
+    house.send(pet, kind="say", text="room again")
+    house.until(lambda: house.chat(pet)[-1]["text"] == PAGE_WORDS)
+    house.reload()
+    house.watch(pet)
+    whole(house, pet, "hello", "room again")
+
+
+@pytest.mark.browser_long
+@pytest.mark.parametrize("by", ["another tab", "the browser"])
+def test_records_that_are_deleted_under_a_page_are_told_and_its_pets_can_still_be_taken_out(house, by):
+    pet = house.adopted("hello")
+    if by == "another tab":
+        house.page.evaluate("() => void indexedDB.deleteDatabase('subtokenling')")
+    else:
+        devtools = house.context.new_cdp_session(house.page)
+        devtools.send("Storage.clearDataForOrigin", {"origin": house.origin, "storageTypes": "indexeddb"})
+    house.until(lambda: house.household()["outdated"] == "deleted")
+    text = house.ask("exportSave", pet)["text"]
+    assert [line["text"] for line in json.loads(text)["chat"] if line["who"] == "owner"] == ["hello"]
+    house.reload()
+    assert house.household()["pets"] == []
+    again = house.ask("importSave", text)
+    house.watch(again)
+    house.until(lambda: house.pet(again)["link"] == "running")
+    whole(house, again, "hello")
+
+
+@pytest.mark.browser_long
+@pytest.mark.parametrize("hangs", [False, True])
+def test_a_tab_that_takes_over_in_the_middle_of_a_turn_has_it_once(house, hangs):
+    pet = house.adopted("hello")
+    first = house.page
+    first.evaluate("() => tests.think(2500)")
+    house.begin_send(pet, kind="say", text="think long")
+    house.until(lambda: house.pet(pet)["view"]["thinking"])
+    second = house.open()
+    house.watch(pet)
+    if hangs:
+        first.evaluate("() => void setTimeout(() => { const end = Date.now() + 5000; while (Date.now() < end); }, 10)")
+    house.ask("takeTab", page=second)
+    house.until(lambda: [line["who"] for line in house.chat(pet)] == ["owner", "pet"] * 2)
+    second.wait_for_timeout(3500)
+    assert [line["who"] for line in house.chat(pet)] == ["owner", "pet"] * 2
+    whole(house, pet, "hello", "think long")
+    assert len(second.evaluate("pet => tests.turns(pet)", pet)) == 2
+
+
+@pytest.mark.browser_long
+def test_a_tab_of_older_rules_writes_nothing_over_newer_ones(house):
+    """As after an update that another tab already has: the pet stands still here, whole, until its page is loaded."""
+    pet = house.adopted("hello")
+    spoil_newest(house, pet, "save => { save.engine += 1; }")
+    house.reload()
+    house.watch(pet)
+    house.until(lambda: house.pet(pet)["link"] == "stopped")
+    assert "newer_engine" in house.pet(pet)["view"]["error"]
+    before = house.newest(pet)
+    with pytest.raises(Refused, match="quarantined"):
+        house.send(pet, kind="say", text="hello?")
+    house.page.evaluate("() => tests.shift(3600000)")
+    house.page.wait_for_timeout(500)
+    assert house.newest(pet) == before
+
+
+@pytest.mark.browser_long
+def test_a_newer_app_that_opens_the_records_makes_this_tab_let_go(house):
+    pet = house.adopted("hello")
+    house.page.evaluate("() => void indexedDB.open('subtokenling', 99)")
+    house.until(lambda: house.household()["outdated"] == "newer_app")
+    with pytest.raises(Refused):
+        house.send(pet, kind="say", text="hello?")
