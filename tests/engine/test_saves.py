@@ -289,6 +289,8 @@ QUICK_AND_WRONG = [
     ("/hosting", '{"brainId":"","mode":"local","mode":"local","timeZone":"Etc/UTC"}', "duplicate_key"),
     ("/bodyClockMs", "1781172000000.0", "float"),
     ("/name", '" "', "unclean_text"),
+    ("/petSeed", '"a b"', "unexpected_character"),
+    ("/chat/0/turn", '"a\u00e9b"', "unexpected_character"),
     ("/name", '"a  b"', "unclean_text"),
     ("/name", '"a]"', "unclean_text"),
 ]

@@ -34,7 +34,7 @@ def samples(text: str) -> dict[str, list[tuple[dict[str, str], float]]]:
 
 async def page(doors, pets, tmp_path, *, path="/metrics", method="GET", host="localhost", turns=None):
     """The answer of a metrics listener over these doors."""
-    life = Life(turns or TurnTallies(), due=7, in_memory=3)
+    life = Life(turns or TurnTallies(), due=7, scheduled=9, in_memory=3)
     async with open_store(tmp_path / "pets.sqlite", now_ms=1) as store, trio.open_nursery() as nursery:
         condition = Condition(pets, doors.waits, free_bytes=lambda: 123_456_789)
         sources = Sources(doors, store, condition, lambda: doors.connections, lambda: 123_456_789, lambda: life)
@@ -131,6 +131,7 @@ async def test_turns_are_told_by_kind_and_by_how_late_they_were_committed(tmp_pa
     assert ({"kind": "idle"}, 2) in found["tokenling_turn_seconds_count"]
     assert ({"kind": "idle"}, 1803) in found["tokenling_turn_seconds_sum"]
     assert ([({}, 2)], [({}, 1)]) == (found["tokenling_turns_failed_total"], found["tokenling_turns_cancelled_total"])
+    assert [({}, 9)] == found["tokenling_pets_scheduled"]
     assert ([({}, 7)], [({}, 3)]) == (found["tokenling_pets_due"], found["tokenling_pets_in_memory"])
 
 

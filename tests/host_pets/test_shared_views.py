@@ -48,10 +48,10 @@ async def test_a_view_that_took_long_to_make_is_shared_by_those_who_waited_for_i
         await house.settle()
         made = []
 
-        def glimpse_slowly(state, now_ms, glimpse=rules.glimpse):
+        def glimpse_slowly(state, save, now_ms, glimpse=rules.glimpse):
             made.append(now_ms)
             house.wall.ms += 10 * VIEW_SHARED_MS
-            return glimpse(state, now_ms)
+            return glimpse(state, save, now_ms)
 
         monkeypatch.setattr(rules, "glimpse", glimpse_slowly)
         async with trio.open_nursery() as nursery:

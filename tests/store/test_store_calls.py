@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import apsw
 import pytest
 from store_cases import (
     DAY_MS,
@@ -246,15 +247,32 @@ async def test_counts_name_every_status_and_the_brains_in_use(store: Store) -> N
     assert counts.hosted_by_brain == {"sprout-0": 2, "sprout-1": 1}
 
 
+async def test_counting_reads_no_pet(path: Path) -> None:
+    async with open_store(path, now_ms=NOW_MS) as store:
+        await adopt(store, 1)
+        read: set[str] = set()
+
+        def note(action: int, table: str | None, *_rest: str | None) -> int:
+            if action == apsw.SQLITE_READ and table is not None:
+                read.add(table)
+            return apsw.SQLITE_OK
+
+        store._task.database._connection.authorizer = note
+        assert 1 == (await store.counts()).pets
+        assert {"census"} == read
+        await store.load(pet_id(1))
+        assert "pets" in read
+
+
 async def test_live_pets_are_the_active_ones_some_at_a_time(store: Store) -> None:
     for number in range(1, 6):
         await adopt(store, number, f'{{"pet":{number}}}'.encode())
     await park(store, number=2)
-    first = await store.live_pets(most=2)
-    rest = await store.live_pets(after=first[-1].pet, most=9)
+    first = await store.live_pets("sprout-0", most=2)
+    rest = await store.live_pets("sprout-0", after=first[-1].pet, most=9)
     assert [(pet_id(1), b'{"pet":1}'), (pet_id(3), b'{"pet":3}')] == [(pet.pet_id, pet.save) for pet in first]
     assert [pet_id(4), pet_id(5)] == [pet.pet_id for pet in rest]
-    assert () == await store.live_pets(after=rest[-1].pet, most=9)
+    assert () == await store.live_pets("sprout-0", after=rest[-1].pet, most=9)
 
 
 async def test_the_operators_list_shows_digests_ages_and_sizes_only(store: Store) -> None:

@@ -131,9 +131,12 @@ class Run:
         counts = await self.store.counts()
         records = [pet.held for pet in self.model.pets.values() if isinstance(pet.held, Record)]
         assert counts.by_status == {status: sum(one.status is status for one in records) for status in Status}
-        live = {(one.pet_id, one.save) for one in records if one.status is Status.ACTIVE}
-        found = await self.store.live_pets(most=len(records) + 1)
-        assert live == {(pet.pet_id, pet.save) for pet in found}
+        brains = {one.brain_id for one in records}
+        assert counts.by_brain == {brain: sum(one.brain_id == brain for one in records) for brain in brains}
+        for brain in brains:
+            live = {(one.pet_id, one.save) for one in records if one.status is Status.ACTIVE and one.brain_id == brain}
+            found = await self.store.live_pets(brain, most=len(records) + 1)
+            assert live == {(pet.pet_id, pet.save) for pet in found}
 
 
 Step = Callable[[Run], Awaitable[None]]

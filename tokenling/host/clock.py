@@ -38,6 +38,9 @@ class Clock:
         if self._heap[0] == (due_ms, pet_id):
             self.nudge()
 
+    def __len__(self) -> int:
+        return len(self._due)
+
     def __contains__(self, pet_id: str) -> bool:
         """Whether the pet has a due time."""
         return pet_id in self._due

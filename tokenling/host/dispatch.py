@@ -131,9 +131,12 @@ class Resident:
 class Dispatch:
     """The residents, and the store behind them."""
 
-    def __init__(self, store: Store, *, warm_max: int = WARM_MAX, warm_bytes_max: int = WARM_BYTES_MAX) -> None:
+    def __init__(
+        self, store: Store, brain_id: str, *, warm_max: int = WARM_MAX, warm_bytes_max: int = WARM_BYTES_MAX
+    ) -> None:
         self.catch_up = CatchUp()
         self._store = store
+        self._brain_id = brain_id
         self._warm_max = warm_max
         self._warm_bytes_max = warm_bytes_max
         self._warm_bytes = 0
@@ -196,7 +199,7 @@ class Dispatch:
 
     async def live_pets(self, after: int) -> Sequence[LivePet]:
         """The next active pets behind the place `after`, for the first look round; none: that was all."""
-        return await self._store.live_pets(after=after, most=LOOKED_AT_ONCE)
+        return await self._store.live_pets(self._brain_id, after=after, most=LOOKED_AT_ONCE)
 
     async def known(self, pet_id: str, key_hash: bytes) -> Record | None:
         """The record if the key is its own, else None.

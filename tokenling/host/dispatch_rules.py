@@ -156,8 +156,10 @@ def owes(state: State) -> bool:
         return engine.pending_turn(state) is not None
 
 
-def glimpse(state: State, now_ms: int) -> Glimpse:
-    """The pet as it is at `now_ms` or at its next due turn; `state` stays as it is."""
+def glimpse(state: State, save: bytes, now_ms: int) -> Glimpse:
+    """The pet as it is at `now_ms` or at its next due turn; `state`, whose save is `save`, stays as it is."""
     with own_fault():
         seen = engine.advance(state, now_ms).state
-        return Glimpse(engine.dump_save(seen), engine.effects_of(seen), engine.game_of(seen))
+        if seen is not state:  # within the minute of a commit no time has passed
+            save = engine.dump_save(seen)
+        return Glimpse(save, engine.effects_of(seen), engine.game_of(seen))

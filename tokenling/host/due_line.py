@@ -33,9 +33,13 @@ class DueLine:
         self._waiting.pop(pet_id, None)
         self._lived.discard(pet_id)
 
-    def lives(self, pet_id: str) -> bool:
-        """Whether the pet has a place here now."""
-        return pet_id in self._lived
+    def ended(self, pet_id: str) -> None:
+        """The pet's place is free. It may wait anew already."""
+        self._lived.discard(pet_id)
+
+    def must_yield(self, pet_id: str) -> bool:
+        """Whether a pet that had its turn goes to the line's end: it has a place here, and others wait for one."""
+        return pet_id in self._lived and bool(self._waiting)
 
     def next(self) -> str | None:
         """The pet to live next, in its place from now on; None while all places are taken or nobody waits."""

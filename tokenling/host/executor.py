@@ -74,6 +74,11 @@ class Executor:
         """How many pets are due and wait."""
         return len(self._line)
 
+    @property
+    def scheduled(self) -> int:
+        """How many pets have a time at which they are due."""
+        return len(self.clock)
+
     async def serve(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run the clock and the drivers until cancelled. A commit under way is finished first."""
         try:
@@ -126,10 +131,13 @@ class Executor:
                     raise
                 await trio.sleep(BACK_OFF_FIRST_MS / 1000)
                 continue
+            began_s = trio.current_time()
             for pet in pets:
                 self._first_look(pet.pet_id, pet.save)
                 after = pet.pet
                 await trio.lowlevel.checkpoint()  # a save takes milliseconds to read, and owners are here by now
+            if self._driven:  # and the lanes want half of the time
+                await trio.sleep(trio.current_time() - began_s)
             found = bool(pets)
         self._looked_round = True
         self._note_quiet()
@@ -182,7 +190,7 @@ class Executor:
                     outcome = await thought.job.outcome()
         finally:
             self._driven.discard(pet_id)
-            self._line.leave(pet_id)
+            self._line.ended(pet_id)
             self._live_next()
             self._note_quiet()
 
@@ -293,8 +301,11 @@ class Executor:
             return None
         state, now = self._dispatch.state_of(pet, record), self._now_ms()
         due_ms, ahead = rules.wake_ms(state), rules.is_ahead(state, now)
-        if (due_ms > now and not ahead) or (yields and self._line and self._line.lives(pet.pet_id)):
+        if due_ms > now and not ahead:
             self.clock.schedule(pet.pet_id, due_ms)
+            return None
+        if yields and self._line.must_yield(pet.pet_id):
+            self._line.join(pet.pet_id)
             return None
         step = await self._dispatch.catch_up.run(state, record.save, now, partial(rules.live, state, now))
         if step.turn is None or ahead or rules.gap_ms(state, now) > IN_LOOP_GAP_MS_MAX:

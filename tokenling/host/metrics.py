@@ -127,6 +127,7 @@ def _lived(life: Life) -> Iterable[Metric]:
     text = "Generations that were stopped since the owner did something."
     yield CounterMetricFamily("tokenling_turns_cancelled", text, life.turns.cancelled)
     yield GaugeMetricFamily("tokenling_pets_due", "Pets that are due and wait to be lived.", life.due)
+    yield GaugeMetricFamily("tokenling_pets_scheduled", "Pets that know when they will be due.", life.scheduled)
     yield GaugeMetricFamily("tokenling_pets_in_memory", "Pets whose save is in memory.", life.in_memory)
 
 

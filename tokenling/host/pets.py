@@ -111,7 +111,9 @@ class Pets:
         self._now_ms = checked_clock(now_ms)
         self._brain = generators[0]
         chosen = self._settings
-        self.dispatch = Dispatch(store, warm_max=chosen.warm_max, warm_bytes_max=chosen.warm_bytes_max)
+        self.dispatch = Dispatch(
+            store, self._brain.brain_id, warm_max=chosen.warm_max, warm_bytes_max=chosen.warm_bytes_max
+        )
         self._queue, self._workers = workers_of(generators, gpu)
         self.executor = Executor(self.dispatch, self._queue, self._now_ms, lanes=self._queue.lanes)
         self._uploads = trio.CapacityLimiter(1)
@@ -175,7 +177,7 @@ class Pets:
 
     def life(self) -> Life:
         """How the pets' own lives go, for the metrics."""
-        return Life(self.executor.turns, self.executor.due, self.dispatch.warm)
+        return Life(self.executor.turns, self.executor.due, self.executor.scheduled, self.dispatch.warm)
 
     async def _keep_house(self) -> None:
         """Let go what has waited too long: pets that nobody activated, saves that a takeover replaced."""
@@ -254,7 +256,7 @@ class Pets:
             if record.status is Status.ACTIVE:
                 try:
                     state = self.dispatch.state_of(pet, record)
-                    look = partial(rules.glimpse, state, now)
+                    look = partial(rules.glimpse, state, record.save, now)
                     glimpse = await self.dispatch.catch_up.run(state, record.save, now, look)
                 except RulesFailed as fault:
                     record = await self._stop(pet, record, fault)

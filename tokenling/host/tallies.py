@@ -47,8 +47,10 @@ class TurnTallies:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """How the pets' own lives go now: `due` wait to be lived, `in_memory` have their save here."""
+    """How the pets' own lives go now: `due` wait to be lived, `scheduled` know when they will be due, `in_memory` have
+    their save here."""
 
     turns: TurnTallies
     due: int
+    scheduled: int
     in_memory: int

@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 
 import apsw
 
-from tokenling.store import schema, survey
+from tokenling.store import census, schema, survey
 from tokenling.store.errors import FailureCode, OpenCode, StoreFailed, StoreRefused, failure_of
 from tokenling.store.files import (
     FileLock,
@@ -232,6 +232,7 @@ def _connect(path: Path, now_ms: int, vfs: str | None) -> apsw.Connection:
         make_private(path)
         _configure(connection)
         schema.migrate(connection, version, now_ms)
+        census.take(connection)
     except BaseException as error:
         if connection is not None:
             connection.close()

@@ -27,6 +27,7 @@ from tokenling.protocol import (
     WriteRecord,
     pet_digest,
 )
+from tokenling.store import census
 from tokenling.store.errors import StaleWrite
 
 
@@ -158,8 +159,7 @@ def _update(connection: apsw.Connection, effect: WriteRecord) -> None:
 
 def _check_room(connection: apsw.Connection, room: CheckRoom) -> None:
     # asked in the transaction that writes: two prepares decided side by side cannot both take the last room
-    pets = connection.execute("SELECT count(*) FROM pets").get
-    prepared = connection.execute("SELECT count(*) FROM pets WHERE status = 'prepared'").get
+    pets, prepared = census.room(connection)
     if pets > room.pets_max or prepared > room.prepared_max:
         raise StaleWrite
 

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from tokenling.protocol import REPLACED_KEPT_MS, Effect, Held, StoredOperation
-from tokenling.store import rows, survey
+from tokenling.store import census, rows, survey
 from tokenling.store.errors import FailureCode, StoreFailed
 from tokenling.store.rows import Unit
 from tokenling.store.task import StoreTask, open_task
@@ -65,13 +65,15 @@ class Store:
         """The saves that takeovers replaced in the last days, oldest first."""
         return await self._task.call(lambda unit: survey.replaced_saves(unit.connection, pet_id), writes=False)
 
-    async def live_pets(self, *, after: int = 0, most: int) -> tuple[LivePet, ...]:
-        """The next active pets behind the place `after` in the table, to schedule them; none: that was all."""
-        return await self._task.call(lambda unit: survey.live_pets(unit.connection, after, most), writes=False)
+    async def live_pets(self, brain_id: str, *, after: int = 0, most: int) -> tuple[LivePet, ...]:
+        """The next active pets of a brain behind the place `after` in the table; none is the end of them."""
+        return await self._task.call(
+            lambda unit: survey.live_pets(unit.connection, brain_id, after, most), writes=False
+        )
 
     async def counts(self) -> Counts:
-        """How many pets there are, by status and by brain."""
-        return await self._task.call(lambda unit: survey.counts(unit.connection), writes=False)
+        """How many pets there are, by status and by brain. Counts none of them."""
+        return await self._task.call(lambda unit: census.counts(unit.connection), writes=False)
 
     async def list_pets(self) -> tuple[PetSummary, ...]:
         """Digest, status, ages and size of every pet, for the operator."""

@@ -8,32 +8,24 @@ from tokenling.protocol import BuryRecord, Rebrain, Record, Restore, Status, dec
 from tokenling.store import rows
 from tokenling.store.errors import PrefixUnknown
 from tokenling.store.rows import Unit
-from tokenling.store.values import Counts, LivePet, PetSummary, ReplacedSave
+from tokenling.store.values import Counts, LivePet, PetSummary, ReplacedSave, counts_of
 
 PREFIX_CHARACTERS_MIN = 8
 """A digest's prefix that may end a pet: short ones are slips of the hand."""
-_HOSTED = (Status.PREPARED, Status.ACTIVE)
 
 
 def counts(connection: apsw.Connection) -> Counts:
-    """The pets by status and by brain, at one moment."""
-    by_status = dict.fromkeys(Status, 0)
-    by_brain: dict[str, int] = {}
-    hosted: dict[str, int] = {}
-    for name, brain, number in connection.execute(
-        "SELECT status, brain_id, count(*) FROM pets GROUP BY status, brain_id ORDER BY brain_id"
-    ):
-        by_status[Status(name)] += number
-        by_brain[brain] = by_brain.get(brain, 0) + number
-        if Status(name) in _HOSTED:
-            hosted[brain] = hosted.get(brain, 0) + number
-    return Counts(sum(by_status.values()), by_status, by_brain, hosted)
+    """The pets by status and by brain, counted: for a file that is looked through (the host's are in `census`)."""
+    return counts_of(
+        connection.execute("SELECT status, brain_id, count(*) FROM pets GROUP BY status, brain_id ORDER BY brain_id")
+    )
 
 
-def live_pets(connection: apsw.Connection, after: int, most: int) -> tuple[LivePet, ...]:
-    """The active pets behind the place `after`, at most so many. Looks at no save but theirs."""
+def live_pets(connection: apsw.Connection, brain_id: str, after: int, most: int) -> tuple[LivePet, ...]:
+    """The active pets of a brain behind the place `after`, at most so many: a walk along the index by status."""
     found = connection.execute(
-        "SELECT pet, pet_id, save FROM pets WHERE status = 'active' AND pet > ? ORDER BY pet LIMIT ?", (after, most)
+        "SELECT pet, pet_id, save FROM pets WHERE status = 'active' AND brain_id = ? AND pet > ? ORDER BY pet LIMIT ?",
+        (brain_id, after, most),
     )
     return tuple(LivePet(*row) for row in found)
 

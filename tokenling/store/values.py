@@ -1,10 +1,12 @@
 """What the store answers besides the protocol's own values."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tokenling.protocol import Status
+
+_HOSTED = (Status.PREPARED, Status.ACTIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,22 @@ class Counts:
     by_status: Mapping[Status, int]
     by_brain: Mapping[str, int]
     hosted_by_brain: Mapping[str, int]
+
+
+def counts_of(rows: Iterable[tuple[object, ...]]) -> Counts:
+    """The counts in rows of status, brain and number."""
+    by_status = dict.fromkeys(Status, 0)
+    by_brain: dict[str, int] = {}
+    hosted: dict[str, int] = {}
+    for name, brain, number in rows:
+        assert isinstance(name, str)
+        assert isinstance(brain, str)
+        assert isinstance(number, int)
+        by_status[Status(name)] += number
+        by_brain[brain] = by_brain.get(brain, 0) + number
+        if Status(name) in _HOSTED:
+            hosted[brain] = hosted.get(brain, 0) + number
+    return Counts(sum(by_status.values()), by_status, by_brain, hosted)
 
 
 @dataclass(frozen=True, slots=True)
