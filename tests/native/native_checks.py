@@ -116,9 +116,8 @@ async def burst(run, kind, count, sizes):
         walls.append(time.perf_counter() - begun)
     turns = [turn for keeper in keepers for turn in await keeper.receipts()]
     check_providers(run, turns)
-    run.receipt.require("every burst's turns are all there", len(turns) >= count * run.settings.rounds)
-    for keeper in keepers:
-        await check_parked(run, keeper)
+    answers = [await check_parked(run, keeper) for keeper in keepers]
+    run.receipt.require("every answer has its turn receipt", len(turns) == sum(answers))
     providers = {name: sum(turn["provider"] == name for turn in turns) for name in {t["provider"] for t in turns}}
     return {
         "wallSeconds": rounded(walls), "medianSeconds": round(statistics.median(latencies), 4),
@@ -181,8 +180,8 @@ async def cancellation(run):
         view = await keeper.replied()
         if await run.turns("cancelled") > stopped:
             seconds.append(time.perf_counter() - begun)
-            last = [line["who"] for line in view["save"]["chat"]][-3:]
-            run.receipt.require("a stopped turn says nothing", last in (["owner", "owner", "pet"], ["pet"] * 3))
+            said = "".join(line["who"][0] for line in view["save"]["chat"])
+            run.receipt.require("a stopped turn says nothing", said.endswith(("oop", "oo")))
         if len(seconds) >= run.settings.cancels:
             break
     run.receipt.note(cancellation={"cancelled": await run.turns("cancelled") - before, "seconds": rounded(seconds)})
@@ -244,11 +243,15 @@ async def check_parked(run, keeper, *, turns_of_its_own=False, cancelled=False):
     require("the state is a whole save", digest_of_engine(save) == digest(save))
     spoken = [line["text"] for line in save["chat"] if line["who"] == "owner"][-len(keeper.spoken) :]
     require("every line of the owner's is in it, once, in order", not keeper.spoken or spoken == keeper.spoken)
-    answers = sum(line["who"] == "pet" for line in save["chat"]) - keeper.heard
-    if not turns_of_its_own and not cancelled:
-        require("every line has one answer", answers == len(keeper.spoken))
     require("nothing is owed any more", "asked" not in save)
+    answers = sum(line["who"] == "pet" for line in save["chat"]) - keeper.heard
+    if not turns_of_its_own:
+        # a brain that twice found no words leaves a line without an answer: counted, and no fault of the host's
+        require("no line has two answers", answers <= len(keeper.spoken))
+        silent = 0 if cancelled else len(keeper.spoken) - answers
+        run.receipt.note(linesWithoutWords=run.receipt.fields.get("linesWithoutWords", 0) + silent)
     await keeper.leave()
+    return answers
 
 
 def digest(save):

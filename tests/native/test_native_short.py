@@ -8,12 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import native_campaign
 import native_checks
 import pytest
-from native_owner import WORDS
+from home_process import HomeProcess, Owner
+from native_owner import ORIGIN, PROMPT_LINES, WORDS, pet_of
 from native_settings import NativeSettings
 
+from tokenling import engine
 from tokenling.cli.brain_files import shipped_brain_dir
 
 CAMPAIGN = Path(native_campaign.__file__)
@@ -107,3 +110,24 @@ def test_a_run_without_a_profile_says_so_and_ends_with_2():
     environ = {name: value for name, value in os.environ.items() if "NATIVE" not in name}
     done = subprocess.run([sys.executable, CAMPAIGN], env=environ, capture_output=True, text=True, check=False)
     assert (2, True) == (done.returncode, "SUBTOKENLING_NATIVE_PROFILE: found nothing" in done.stderr)
+
+
+def test_a_host_that_is_killed_while_a_gpu_writes_lives_the_turn_once_after_the_next_start(tmp_path):
+    """`kill -9` amid a turn of seconds; without the GPU it goes on where the rows say."""
+    state = tmp_path / "state"
+    own = {"LISTEN": "127.0.0.1:0", "DB": str(state / "pets.sqlite"), "ALLOWED_ORIGIN": ORIGIN}
+    environ = HOST | {f"SUBTOKENLING_{name}": value for name, value in own.items()}
+    options = {"state": state, "environ": environ, "pattern": r"listening on (\S+)"}
+    with HomeProcess(native_campaign.HOME, "gpu", "0", "stand-in", **options) as home:
+        brain_id = httpx.get(f"{home.address}/api/health", trust_env=False).json()["release"]
+        owner = Owner(home)
+        owner.adopt(json.loads(engine.dump_save(pet_of(brain_id, "killed", long_lines=PROMPT_LINES))))
+        owner.say("hello")
+        home.process.kill()
+    with HomeProcess(native_campaign.HOME, "cpu", "0", **options) as home, owner.move_to(home):
+        view = owner.await_view(lambda view: "asked" not in view["save"] and not view["thinking"])
+        said = [line for line in view["save"]["chat"] if line["text"] == "hello"]
+        answers = [line for line in view["save"]["chat"] if line["who"] == "pet"]
+        assert (1, len(answers)) == (len(said), len(owner.receipts()))
+        assert len(answers) <= 1
+        assert home.stop()[0] == 0

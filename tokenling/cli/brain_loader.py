@@ -1,6 +1,6 @@
 """Opens the brain that a host runs on. Slow imports (ONNX Runtime) happen here, in the loader's thread."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,11 @@ from tokenling.host.settings import FEATURES, GPU_DEVICE, MODEL_DIR, MODEL_DTYPE
 
 if TYPE_CHECKING:
     from tokenling.host.ports import Gpu
-    from tokenling.runtime import Brain
+    from tokenling.runtime import Brain, TurnRunner
 
 
 def load_brain(settings: Settings) -> HostBrain:
-    """The brain of the settings with its lanes, each of which has passed a one-token warm-up.
+    """The brain of the settings with its lanes, over an ORT session that has passed a warm-up.
 
     A GPU that was asked for and does not start is told, and harms nothing.
     """
@@ -33,15 +33,14 @@ def load_brain(settings: Settings) -> HostBrain:
     )
     try:
         brain = open_chosen(choice)
-        lanes = [open_lane(brain) for _ in range(settings.cpu_lanes)]
-        for lane in lanes:
-            lane.warm_up()
+        open_lane(brain).warm_up()
     except BrainError as refused:
         raise HostRefused(
             ExitCode.BRAIN, f"brain {settings.model_dir}: {refused}{setting_hint(refused.code)}"
         ) from None
     except OSError as failed:  # no room for a built graph, a file that cannot be read
         raise HostRefused(ExitCode.BRAIN, f"brain {settings.model_dir}: {failed.strerror or failed}") from None
+    lanes, batching = open_cpu(settings, brain)
     gpu = open_gpu(settings, brain)
     return HostBrain(
         brain_id=brain.id,
@@ -50,7 +49,7 @@ def load_brain(settings: Settings) -> HostBrain:
         generators=tuple(BrainGenerator(brain, lane) for lane in lanes),
         succeeds=brain.succeeds,
         precision=brain.precision,
-        remarks=gpu_remarks(settings, gpu),
+        remarks=(*batching, *gpu_remarks(settings, gpu)),
         gpu=gpu,
     )
 
@@ -76,6 +75,24 @@ def setting_hint(code: str) -> str:
     """Which settings a refusal of this code is about, for the end of its line."""
     names = ", ".join(setting.variable for setting in SETTINGS_OF.get(code, ()))
     return f"; see {names}" if names else ""
+
+
+def open_cpu(settings: Settings, brain: "Brain") -> "tuple[Sequence[TurnRunner], tuple[str, ...]]":
+    """Who writes turns on the CPU, an entry for each turn at a time, and what the operator should be told of it.
+
+    Where the graph or the machine cannot batch, lanes write one turn at a time.
+    """
+    from tokenling.runtime import BatchLane, BatchPool, BrainRefused, open_lane, open_rows
+
+    if settings.batch_rows > 1:
+        try:
+            graphs = open_rows(brain, settings.model_dir, settings.batch_rows)
+        except BrainRefused as refused:
+            remark = (f"each CPU lane writes one turn at a time: {refused}",)
+            return [open_lane(brain) for _ in range(settings.cpu_lanes)], remark
+        pool = BatchPool([BatchLane(brain, graphs) for _ in range(settings.cpu_lanes)])
+        return [pool] * pool.rows_max, ()
+    return [open_lane(brain) for _ in range(settings.cpu_lanes)], ()
 
 
 def open_gpu(settings: Settings, brain: "Brain") -> "Gpu | None":

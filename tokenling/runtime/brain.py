@@ -157,17 +157,26 @@ def on_cuda(brain: Brain, path: Path | str, *, index: int) -> Brain:
     """
     if brain.precision not in GRAPH_FILES:
         raise BrainRefused("device_unknown", "device", f"cuda:{index}", f"cpu, where a brain in {brain.precision} runs")
-    root, graph_file, device = Path(path), GRAPH_FILES[brain.precision], Device("cuda", index)
-    graph = read_inside(root, graph_file, GRAPH_BYTES_MAX)
-    digests = _graph_digests(root, graph, graph_file)
-    for name, digest in digests.items():
-        if brain.file_sha256.get(name) != digest:
-            raise BrainRefused("file_changed", name, f"SHA-256 {digest}", "the bytes that the CPU's lanes run")
-    folder = str((root / graph_file).parent) if len(digests) > 1 else None
+    graph, graph_file, folder = stored_graph(brain, Path(path))
+    device = Device("cuda", index)
     rewritten = rewrite(graph, graph_file, attention=False)
     session = open_session(rewritten.model, brain.numerics, brain.threads, graph_file, folder=folder, device=device)
     layout = check_graph(*signature(session), brain.config)
     return replace(brain, ort_session=session, layout=layout, unread=rewritten.unread, device=device)
+
+
+def stored_graph(brain: Brain, root: Path) -> tuple[bytes, str, str | None]:
+    """The graph that `brain` was opened with: its bytes, its file's name, the folder of weights beside it, if any.
+
+    Raises `BrainRefused` (`file_changed`) when it is another one by now.
+    """
+    graph_file = GRAPH_FILES[brain.precision]
+    graph = read_inside(root, graph_file, GRAPH_BYTES_MAX)
+    digests = _graph_digests(root, graph, graph_file)
+    for name, digest in digests.items():
+        if brain.file_sha256.get(name) != digest:
+            raise BrainRefused("file_changed", name, f"SHA-256 {digest}", "the bytes that the brain was opened with")
+    return graph, graph_file, str((root / graph_file).parent) if len(digests) > 1 else None
 
 
 def _check_choices(precision: Precision, numerics: Numerics, threads: int) -> None:

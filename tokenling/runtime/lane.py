@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from tokenling.runtime.brain import Brain
 from tokenling.runtime.cancellation import Cancellation
@@ -22,6 +23,14 @@ TOP_K_MAX = 2**20
 STUCK_S = 1.0
 """A device that has not let go of a cancelled step after this is taken for hung: ten times the longest wait that was
 measured on a CPU (80 ms), and short enough for a host that must stop within two seconds."""
+
+
+class TurnRunner(Protocol):
+    """What writes turns: a lane, or several that batch. `provider` is ONNX Runtime's name of what computes."""
+
+    @property
+    def provider(self) -> str: ...
+    async def generate(self, plan: DecodePlan, *, on_token: OnToken | None = None) -> Generation: ...
 
 
 class Lane:
