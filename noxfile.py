@@ -89,6 +89,13 @@ def crash(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def soak(session: nox.Session) -> None:
+    """An hour of everything at a real host: memory, open files, threads and the WAL must stay flat."""
+    install_locked(session, "test")
+    session.run("python", "tests/soak/soak_campaign.py", *session.posargs)
+
+
+@nox.session(default=False)
 def planted(session: nox.Session) -> None:
     """Builds with a planted fault, each of which a named test must catch."""
     install_locked(session, "test")
