@@ -78,6 +78,7 @@ class Window:
         loop_s = self.after.usage.loop_s - self.before.usage.loop_s
         machine, commits = self.after.machine_s - self.before.machine_s, self.grew("tokenling_store_commits_total")
         reactive, idle = self.turns("reactive"), self.turns("idle")
+        written = self.after.usage.written_bytes - self.before.usage.written_bytes
         return {
             "pets": self.pets,
             "asOf": self.as_of,
@@ -103,6 +104,7 @@ class Window:
             "commitsPerS": round(commits / self.seconds, 1),
             "writesPerCommit": round(self.grew("tokenling_store_writes_total") / commits, 2) if commits else None,
             "largestGroup": round(self.after.metrics.get("tokenling_store_largest_group", 0)),
+            "writtenMiBPerS": round(written / 2**20 / self.seconds, 2),
             "residentMiB": round(self.after.usage.resident_bytes / 2**20, 1),
             "inMemory": round(self.after.metrics.get("tokenling_pets_in_memory", 0)),
             "owners": dict(self.owners),
