@@ -96,6 +96,13 @@ def soak(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def native(session: nox.Session) -> None:
+    """The real host and brain over real HTTP: SUBTOKENLING_NATIVE_PROFILE=cpu (gpu, mixed), receipt in build/."""
+    install_locked(session, "test")
+    session.run("python", "tests/native/native_campaign.py", *session.posargs)
+
+
+@nox.session(default=False)
 def planted(session: nox.Session) -> None:
     """Builds with a planted fault, each of which a named test must catch."""
     install_locked(session, "test")

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tokenling.host import settings
+from tokenling.host import setting_values, settings
 from tokenling.host.setting_values import Address
 from tokenling.host.settings import PREFIX, TABLE, SettingsRefused, read_settings, show_settings
+from tokenling.runtime.row_graph import ROWS_MAX
 
 ROOT = Path(__file__).parents[2]
 SECRET = "otter-lamp-42"
@@ -37,13 +38,13 @@ def test_the_required_settings_are_enough_and_the_rest_have_the_seeds_defaults(g
         precision="q4",
         model_id=None,
         origins=("https://pets.example",),
-        threads=4,
+        threads=2,
         gpu_device=None,
         pets_max=64,
         weather_seed="",
         features=None,
         numerics="exact",
-        cpu_lanes=1,
+        cpu_lanes=4,
         enrol_code=None,
         allowed_hosts=None,
     ) == (read_settings(good, cores=8).settings)
@@ -129,6 +130,9 @@ REFUSED = [
     ("NUMERICS", "precise"),
     ("CPU_LANES", "0"),
     ("CPU_LANES", "5"),
+    ("BATCH_ROWS", "0"),
+    ("BATCH_ROWS", "17"),
+    ("BATCH_ROWS", "many"),
     ("ENROL_CODE", "short"),
     ("ENROL_CODE", "has a space in it"),
     ("ENROL_CODE", "x" * 129),
@@ -172,6 +176,7 @@ ACCEPTED = [
     ("FEATURES", "[]", "features", ()),
     ("NUMERICS", "fast", "numerics", "fast"),
     ("CPU_LANES", "4", "cpu_lanes", 4),
+    ("BATCH_ROWS", "16", "batch_rows", 16),
     ("ENROL_CODE", SECRET, "enrol_code", SECRET),
     ("METRICS_LISTEN", "[::1]:0", "metrics_listen", Address("::1", 0)),
     ("TRUSTED_PROXIES", "127.0.0.1, 10.0.0.0/8,::1", "trusted_proxies", ("127.0.0.1/32", "10.0.0.0/8", "::1/128")),
@@ -182,6 +187,23 @@ ACCEPTED = [
 @pytest.mark.parametrize(("name", "text", "field", "value"), ACCEPTED)
 def test_what_is_allowed_arrives_as_its_value(good, name, text, field, value):
     assert value == getattr(read_settings(good | {PREFIX + name: text}, cores=4).settings, field)
+
+
+@pytest.mark.parametrize(
+    ("cores", "lanes", "threads"), [(1, 1, 1), (2, 2, 1), (3, 3, 1), (4, 4, 1), (7, 4, 1), (8, 4, 2), (64, 4, 4)]
+)
+def test_unset_there_is_a_lane_for_each_core_up_to_four_and_the_operator_is_told(good, cores, lanes, threads):
+    found = read_settings(good, cores=cores)
+    assert (lanes, threads) == (found.settings.cpu_lanes, found.settings.threads)
+    told = [remark for remark in found.remarks if "SUBTOKENLING_CPU_LANES chooses" in remark]
+    assert 1 == len(told)
+    assert told[0].startswith(f"{lanes} CPU lane")
+    chosen = read_settings(good | {"SUBTOKENLING_CPU_LANES": "1"}, cores=cores)
+    assert (1, []) == (chosen.settings.cpu_lanes, [one for one in chosen.remarks if "chooses" in one])
+
+
+def test_the_bound_on_rows_is_the_runtime_s():
+    assert ROWS_MAX == setting_values.ROWS_MAX
 
 
 def test_threads_are_clamped_to_cores_over_lanes_and_the_operator_is_told(good):
@@ -218,6 +240,7 @@ def test_the_shown_settings_name_every_setting_and_where_it_came_from(good):
 def test_old_names_unknown_names_and_the_library_path_are_each_told_in_one_line(good):
     stray = {"TOKENLING_DB": "x", "TOKENLING_LISTEN": "y", "SUBTOKENLING_LISTN": "z", "ORT_DYLIB_PATH": "w"}
     remarks = [remark for remark in read_settings(good | stray, cores=4).remarks if "Git" not in remark]
+    remarks = [remark for remark in remarks if "CPU lanes" not in remark]
     assert 3 == len(remarks)
     assert remarks[0].startswith("TOKENLING_DB, TOKENLING_LISTEN: old names are not read")
     assert remarks[1] == "SUBTOKENLING_LISTN: no such setting, not read; is SUBTOKENLING_LISTEN meant?"

@@ -1,6 +1,7 @@
 """The metrics page: its numbers are the host's, its format is Prometheus's, and no pet or word is in it."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -9,6 +10,7 @@ from host_http_support import PET, ScriptedPets, client, command_body, problem_o
 from prometheus_client.parser import text_string_to_metric_families
 
 from tokenling.host.condition import Condition
+from tokenling.host.envelopes import Health, TurnCounts, WorkerHealth
 from tokenling.host.exchange import WireLimits
 from tokenling.host.metrics import Metrics, Sources
 from tokenling.host.rates import Rates
@@ -18,7 +20,7 @@ from tokenling.host.tallies import Life, TurnTallies
 from tokenling.store import open_store
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
-LABELS = {"kind", "method", "route", "status", "le", "version", "worker", "provider", "state"}
+LABELS = {"kind", "method", "route", "status", "le", "version", "worker", "provider", "state", "outcome"}
 
 
 def samples(text: str) -> dict[str, list[tuple[dict[str, str], float]]]:
@@ -99,6 +101,21 @@ async def test_buckets_hold_all_that_took_up_to_their_bound(tmp_path) -> None:
     held = {labels["le"]: count for labels, count in found["tokenling_request_seconds_bucket"]}
     assert {"0.001": 2, "0.005": 2, "0.025": 3, "60.0": 3, "+Inf": 4}.items() <= held.items()
     assert [({"route": "/x"}, 70.0215)] == found["tokenling_request_seconds_sum"]
+
+
+async def test_a_lost_gpu_and_the_turns_it_lost_are_told(tmp_path) -> None:
+    class Beside(ScriptedPets):
+        def health(self) -> Health:
+            lost = WorkerHealth("cuda", "CUDAExecutionProvider", "disabled", TurnCounts(whole=5, lost=1))
+            return replace(super().health(), workers=(lost,), turns_waiting=2)
+
+    found = samples((await page(Doors(), Beside(), tmp_path)).text)
+    assert [({"worker": "cuda", "provider": "CUDAExecutionProvider", "state": "disabled"}, 1)] == found[
+        "tokenling_worker"
+    ]
+    ended = {labels["outcome"]: count for labels, count in found["tokenling_worker_turns_total"]}
+    assert {"whole": 5, "cancelled": 0, "failed": 0, "lost": 1} == ended
+    assert [({}, 2)] == found["tokenling_turns_waiting"]
 
 
 async def test_turns_are_told_by_kind_and_by_how_late_they_were_committed(tmp_path) -> None:

@@ -16,7 +16,7 @@ from tokenling import engine
 from tokenling.engine.request import GenerationRequest, Reply
 from tokenling.host.envelopes import Envelope, KeyChange, Prepared, TransferRequest, View
 from tokenling.host.pets import Pets, PetsSettings
-from tokenling.host.ports import Generated, Generator
+from tokenling.host.ports import Generated, Generator, Gpu
 from tokenling.store import Store, open_store
 
 BRAIN_ID = "scripted-1"
@@ -132,11 +132,12 @@ async def open_house(
     brain: ScriptedBrain | None = None,
     lanes: int = 1,
     generators: Sequence[Generator] | None = None,
+    gpu: Gpu | None = None,
     **settings: Any,
 ) -> AsyncIterator[House]:
     wall, brain = wall or Wall(), brain or ScriptedBrain()
     async with open_store(folder / "pets.sqlite", now_ms=wall()) as store:
-        pets = Pets(store, generators or [brain] * lanes, now_ms=wall, settings=PetsSettings(**settings))
+        pets = Pets(store, generators or [brain] * lanes, now_ms=wall, settings=PetsSettings(**settings), gpu=gpu)
         await pets.start()
         async with trio.open_nursery() as nursery:
             await nursery.start(pets.serve)

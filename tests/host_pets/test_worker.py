@@ -97,6 +97,32 @@ async def test_an_error_beside_a_cancellation_is_a_failure_not_a_crash(autojump_
     assert {"bad": Failed("ExceptionGroup"), "good": DONE} == outcomes
 
 
+async def test_an_error_beside_the_end_of_the_host_is_told_and_the_end_is_clean(autojump_clock: MockClock) -> None:
+    """The worker's own scope ends while its lane fails: neither a crash nor a group comes out."""
+
+    async def fail_at_the_end() -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            raise OSError(SECRET)
+
+    async def behave(turn_id: str) -> Generated:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(fail_at_the_end)
+            nursery.start_soon(trio.sleep_forever)
+        raise AssertionError("the nursery raises")
+
+    queue = Router()
+    with structlog.testing.capture_logs() as logs:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(Worker("cpu", [Lane(behave)], queue).run)
+            queue.put(job_of("a"))
+            await trio.sleep(1)
+            nursery.cancel_scope.cancel()
+    assert ["generation failed"] == [entry["event"] for entry in logs]
+    assert SECRET not in repr(logs)
+
+
 async def test_a_cancelled_turn_stops_at_once_and_frees_its_lane(autojump_clock: MockClock) -> None:
     async def behave(turn_id: str) -> Generated:
         if turn_id == "stale":

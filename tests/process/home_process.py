@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 START_S_MAX = 30.0
 """A loaded test machine; the promise of 5 s has a test of its own."""
 REPLY_S_MAX = 45.0
+ADDRESS = r"(http://127\.0\.0\.1:\d+)"
 PREVIEW = ("-m", "tokenling", "preview", "--port", "0", "--log-level", "debug")
 
 
@@ -30,7 +31,8 @@ def importable():
 class HomeProcess:
     """`python ARGUMENTS` that prints its address; `stdout` and `stderr` are kept for the tests to read."""
 
-    def __init__(self, *arguments, state, environ=None, must_start=True):
+    def __init__(self, *arguments, state, environ=None, must_start=True, pattern=ADDRESS):
+        self._pattern = pattern
         self.state = Path(state)
         self.state.mkdir(exist_ok=True)
         self._stderr = self.state.parent / f"{self.state.name}.stderr"
@@ -57,8 +59,8 @@ class HomeProcess:
         try:
             for line in self.process.stdout:
                 self.stdout += line.decode()
-                if found := re.search(r"http://127\.0\.0\.1:\d+", self.stdout):
-                    return found[0]
+                if found := re.search(self._pattern, self.stdout):
+                    return found[1]
         finally:
             watchdog.cancel()
         self.close()

@@ -277,14 +277,18 @@ def test_pets_of_another_brain_keep_the_host_from_starting_until_the_operator_de
         owner.client.close()
 
 
-def test_serve_serves_stops_and_ignores_a_gpu_that_it_has_not(environ, tmp_path):
-    asked = environ | {"SUBTOKENLING_GPU_DEVICE": "0", "TOKENLING_DB": "x", "ORT_DYLIB_PATH": "y"}
+def test_serve_serves_and_stops_without_a_gpu_that_does_not_start(environ, tmp_path):
+    asked = environ | {"SUBTOKENLING_GPU_DEVICE": "63", "TOKENLING_DB": "x", "ORT_DYLIB_PATH": "y"}
     with HomeProcess("-m", "tokenling", "serve", state=tmp_path / "state", environ=asked) as home:
         health = httpx.get(f"{home.address}/api/health", trust_env=False).json()
-        assert ["CPUExecutionProvider"] == [worker["provider"] for worker in health["workers"]]
+        assert health["ready"] is True
+        assert [("cpu", "CPUExecutionProvider", "ready"), ("cuda", "CUDAExecutionProvider", "failed")] == [
+            (worker["name"], worker["provider"], worker["state"]) for worker in health["workers"]
+        ]
         assert home.stop()[0] == 0
     for told in (
-        "no CUDA worker was started, the CPU serves",
+        "SUBTOKENLING_GPU_DEVICE is 63: no CUDA worker was started, the CPU serves: device cuda:63: found ",
+        "the GPU did not start; the CPU serves",
         "old names are not read",
         "ORT_DYLIB_PATH is not needed",
     ):

@@ -8,10 +8,10 @@ import tokenling.runtime
 
 def test_the_public_names_are_these() -> None:
     assert tokenling.runtime.__all__ == [
-        "PROMPT_VERSION_UNKNOWN", "RECEIPT_VERSION", "Brain", "BrainError", "BrainRefused", "Cancellation", "Choice",
-        "DecodePlan", "Generation", "GenerationRefused", "Lane", "LaneFailed", "Numerics", "Precision",
-        "ReceiptRefused", "Sampling", "StopReason", "TurnReceipt", "Verdict", "decode", "make_receipt", "open_brain",
-        "open_lane", "plan_turn", "reply_of", "verify",
+        "PROMPT_VERSION_UNKNOWN", "RECEIPT_VERSION", "BatchLane", "BatchPool", "Brain", "BrainError", "BrainRefused",
+        "Cancellation", "Choice", "DecodePlan", "Device", "Generation", "GenerationRefused", "Lane", "LaneFailed",
+        "Numerics", "Precision", "ReceiptRefused", "Sampling", "StopReason", "TurnReceipt", "TurnRunner", "Verdict",
+        "decode", "make_receipt", "on_cuda", "open_brain", "open_lane", "open_rows", "plan_turn", "reply_of", "verify",
     ]  # fmt: skip
     assert all(hasattr(tokenling.runtime, name) for name in tokenling.runtime.__all__)
 

@@ -1,14 +1,22 @@
 """Opens the brain that a host runs on. Slow imports (ONNX Runtime) happen here, in the loader's thread."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.plan import HostBrain
 from tokenling.host.settings import FEATURES, GPU_DEVICE, MODEL_DIR, MODEL_DTYPE, MODEL_ID, Setting, Settings
 
+if TYPE_CHECKING:
+    from tokenling.host.ports import Gpu
+    from tokenling.runtime import Brain, TurnRunner
+
 
 def load_brain(settings: Settings) -> HostBrain:
-    """The brain of the settings with its lanes, each of which has passed a one-token warm-up."""
+    """The brain of the settings with its lanes, over an ORT session that has passed a warm-up.
+
+    A GPU that was asked for and does not start is told, and harms nothing.
+    """
     from tokenling.host.generator import BrainGenerator
     from tokenling.runtime import BrainError, open_brain, open_lane
 
@@ -21,20 +29,21 @@ def load_brain(settings: Settings) -> HostBrain:
             brain_id=settings.model_id,
             features=settings.features,
         )
-        lanes = [open_lane(brain) for _ in range(settings.cpu_lanes)]
-        for lane in lanes:
-            lane.warm_up()
+        open_lane(brain).warm_up()
     except BrainError as refused:
         raise HostRefused(
             ExitCode.BRAIN, f"brain {settings.model_dir}: {refused}{setting_hint(refused.code)}"
         ) from None
+    lanes, batching = open_cpu(settings, brain)
+    gpu = open_gpu(settings, brain)
     return HostBrain(
         brain_id=brain.id,
         features=brain.features,
         directory=settings.model_dir,
         generators=tuple(BrainGenerator(brain, lane) for lane in lanes),
         succeeds=brain.succeeds,
-        remarks=gpu_remarks(settings),
+        remarks=(*batching, *gpu_remarks(settings, gpu)),
+        gpu=gpu,
     )
 
 
@@ -53,8 +62,48 @@ def setting_hint(code: str) -> str:
     return f"; see {names}" if names else ""
 
 
-def gpu_remarks(settings: Settings) -> tuple[str, ...]:
-    """A line for an operator who asked for a GPU: this version runs turns on the CPU only."""
+def open_cpu(settings: Settings, brain: "Brain") -> "tuple[Sequence[TurnRunner], tuple[str, ...]]":
+    """Who writes turns on the CPU, an entry for each turn at a time, and what the operator should be told of it.
+
+    Where the graph or the machine cannot batch, lanes write one turn at a time.
+    """
+    from tokenling.runtime import BatchLane, BatchPool, BrainRefused, open_lane, open_rows
+
+    if settings.batch_rows > 1:
+        try:
+            graphs = open_rows(brain, settings.model_dir, settings.batch_rows)
+        except BrainRefused as refused:
+            remark = (f"each CPU lane writes one turn at a time: {refused}",)
+            return [open_lane(brain) for _ in range(settings.cpu_lanes)], remark
+        pool = BatchPool([BatchLane(brain, graphs) for _ in range(settings.cpu_lanes)])
+        return [pool] * pool.rows_max, ()
+    return [open_lane(brain) for _ in range(settings.cpu_lanes)], ()
+
+
+def open_gpu(settings: Settings, brain: "Brain") -> "Gpu | None":
+    """The same brain's lane on the CUDA device of the settings, warm, or why there is none; None: nobody asked."""
+    from tokenling.host.generator import BrainGenerator
+    from tokenling.host.ports import Gpu
+    from tokenling.runtime import BrainError, on_cuda, open_lane
+
     if settings.gpu_device is None:
+        return None
+    try:
+        there = on_cuda(brain, settings.model_dir, index=settings.gpu_device)
+        lane = open_lane(there)
+        lane.warm_up()
+    except BrainError as refused:
+        return Gpu((), str(refused))
+    except Exception as error:  # a driver's own failures, whatever their class: the CPU serves all the same
+        return Gpu((), type(error).__name__)
+    return Gpu((BrainGenerator(there, lane),))
+
+
+def gpu_remarks(settings: Settings, gpu: "Gpu | None") -> tuple[str, ...]:
+    """What became of a GPU that was asked for, for its operator."""
+    if gpu is None:
         return ()
-    return (f"{GPU_DEVICE.variable} is {settings.gpu_device}: no CUDA worker was started, the CPU serves",)
+    asked = f"{GPU_DEVICE.variable} is {settings.gpu_device}"
+    if gpu.failure:
+        return (f"{asked}: no CUDA worker was started, the CPU serves: {gpu.failure}",)
+    return (f"{asked}: a CUDA worker serves beside the CPU",)

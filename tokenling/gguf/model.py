@@ -134,7 +134,7 @@ def _write(file: GgufFile, choices: Choices, folder: Path) -> tuple[str, ...]:
 def _session(folder: Path, numerics: Numerics, threads: int) -> "onnxruntime.InferenceSession":
     """An ORT session over the graph in `folder`, whose weights it maps."""
     graph = (folder / cache.MODEL_FILE).read_bytes()  # a skeleton: the weights lie beside it
-    session = open_session(graph, numerics, threads, "built graph", str(folder))
+    session = open_session(graph, numerics, threads, "built graph", folder=str(folder))
     give_back(folder / WEIGHTS_FILE)
     return_freed_memory()
     return session

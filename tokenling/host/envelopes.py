@@ -62,12 +62,24 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnCounts:
+    """How the turns that a worker took have ended. `lost`: the worker failed under it, and another took it."""
+
+    whole: int = 0
+    cancelled: int = 0
+    failed: int = 0
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerHealth:
-    """One lane as health shows it: `provider` is ONNX Runtime's name, `state` is "ready", "busy" or "failed"."""
+    """One worker as health shows it: `provider` is ONNX Runtime's name, `state` is "ready", "busy" (every lane),
+    "failed" (it did not start) or "disabled" (it failed later, and takes no more turns)."""
 
     name: str
     provider: str
     state: str
+    turns: TurnCounts = TurnCounts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +90,7 @@ class Health:
     reasons: tuple[str, ...]
     workers: tuple[WorkerHealth, ...]
     pets_max: int
+    turns_waiting: int = 0
 
 
 class PetsPort(Protocol):

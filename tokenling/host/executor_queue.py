@@ -112,6 +112,11 @@ class Router:
     def __len__(self) -> int:
         return len(self._waiting)
 
+    @property
+    def lanes(self) -> int:
+        """Turns that can run at once."""
+        return sum(bench.lanes for bench in self._benches.values())
+
     def serves(self, worker: str) -> bool:
         """Whether the worker still takes turns."""
         return self._benches[worker].serves

@@ -2,13 +2,13 @@
 
 from tokenling.engine.request import GenerationRequest
 from tokenling.host.ports import Generated, TurnRefused
-from tokenling.runtime import Brain, GenerationRefused, Lane, make_receipt, plan_turn, reply_of
+from tokenling.runtime import Brain, GenerationRefused, TurnRunner, make_receipt, plan_turn, reply_of
 
 
 class BrainGenerator:
-    """One lane of a brain: one turn at a time. A cancelled turn leaves nothing behind."""
+    """A lane of a brain, or a place in one that batches: one turn at a time. A cancelled turn leaves nothing behind."""
 
-    def __init__(self, brain: Brain, lane: Lane) -> None:
+    def __init__(self, brain: Brain, lane: TurnRunner) -> None:
         self._brain = brain
         self._lane = lane
 

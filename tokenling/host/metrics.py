@@ -20,6 +20,7 @@ from prometheus_client.registry import Collector
 
 from tokenling import __version__
 from tokenling.host.condition import Condition
+from tokenling.host.envelopes import Health
 from tokenling.host.errors import ApiError
 from tokenling.host.shell import Doors
 from tokenling.host.tallies import BUCKETS_S, TURN_BUCKETS_S, Life
@@ -147,6 +148,17 @@ def _now(sources: Sources) -> Iterable[Metric]:
     for worker in health.workers:
         workers.add_metric([worker.name, worker.provider, worker.state], 1)
     yield workers
+    yield from _turns(health)
+
+
+def _turns(health: Health) -> Iterable[Metric]:
+    text = "Turns that a worker took, by how they ended; lost: the worker failed, and another took the turn."
+    ended = CounterMetricFamily("tokenling_worker_turns", text, labels=["worker", "outcome"])
+    for worker in health.workers:
+        for outcome in ("whole", "cancelled", "failed", "lost"):
+            ended.add_metric([worker.name, outcome], getattr(worker.turns, outcome))
+    yield ended
+    yield GaugeMetricFamily("tokenling_turns_waiting", "Turns that wait for a lane.", health.turns_waiting)
 
 
 def _stored(done: Statistics) -> Iterable[Metric]:

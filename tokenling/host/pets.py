@@ -25,10 +25,9 @@ from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, Rul
 from tokenling.host.dispatch_rules import Glimpse
 from tokenling.host.envelopes import Envelope, Health, KeyChange, Prepared, TransferRequest, View
 from tokenling.host.executor import Executor
-from tokenling.host.executor_queue import Router
-from tokenling.host.ports import Generator
+from tokenling.host.ports import Generator, Gpu
 from tokenling.host.tallies import Life
-from tokenling.host.worker import Worker
+from tokenling.host.worker import workers_of
 from tokenling.protocol import (
     PREPARED_KEPT_MS,
     PREPARED_MAX,
@@ -94,7 +93,8 @@ class Upload:
 class Pets:
     """The pets of this host. `start`, then `serve` in the root nursery; `close` ends it.
 
-    `generators` are the lanes of one brain. `now_ms` is the wall clock in milliseconds since the epoch.
+    `generators` are the lanes of one brain on the CPU, `gpu` the same brain's on a GPU. `now_ms` is the wall clock in
+    milliseconds since the epoch.
     """
 
     def __init__(
@@ -104,6 +104,7 @@ class Pets:
         *,
         now_ms: Callable[[], int],
         settings: PetsSettings | None = None,
+        gpu: Gpu | None = None,
     ) -> None:
         self._settings = settings or PetsSettings()
         self._store = store
@@ -113,9 +114,8 @@ class Pets:
         self.dispatch = Dispatch(
             store, self._brain.brain_id, warm_max=chosen.warm_max, warm_bytes_max=chosen.warm_bytes_max
         )
-        queue = Router([("cpu", "cpu", len(generators))])
-        self._workers = (Worker("cpu", generators, queue),)
-        self.executor = Executor(self.dispatch, queue, self._now_ms, lanes=len(generators))
+        self._queue, self._workers = workers_of(generators, gpu)
+        self.executor = Executor(self.dispatch, self._queue, self._now_ms, lanes=self._queue.lanes)
         self._uploads = trio.CapacityLimiter(1)
         self._newcomers = trio.CapacityLimiter(1)
         self._serving = trio.CancelScope()
@@ -173,7 +173,7 @@ class Pets:
             *(() if failing is None else ("store_failing",)),
         )
         workers = tuple(worker.health() for worker in self._workers)
-        return Health(ready=not reasons, reasons=reasons, workers=workers, pets_max=self._settings.pets_max)
+        return Health(not reasons, reasons, workers, self._settings.pets_max, turns_waiting=len(self._queue))
 
     def life(self) -> Life:
         """How the pets' own lives go, for the metrics."""

@@ -10,12 +10,13 @@ from tokenling.host.setting_values import Address
 from tokenling.host.settings import Settings
 
 if TYPE_CHECKING:
-    from tokenling.host.ports import Generator
+    from tokenling.host.ports import Generator, Gpu
 
 
 @dataclass(frozen=True, slots=True)
 class HostBrain:
-    """A brain that has passed its warm-up: the lanes of its CPU worker, and what the operator should be told."""
+    """A brain that has passed its warm-up: the lanes of its CPU worker, what became of a GPU that was asked for, and
+    what the operator should be told."""
 
     brain_id: str
     features: tuple[str, ...]
@@ -23,6 +24,7 @@ class HostBrain:
     generators: "tuple[Generator, ...]"
     succeeds: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    gpu: "Gpu | None" = None
 
 
 class BrainLoader(Protocol):

@@ -14,6 +14,17 @@ class Generated:
     receipt: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """The CUDA worker that the operator asked for: its lane, or without one why it did not start."""
+
+    generators: "tuple[Generator, ...]"
+    failure: str = ""
+
+    def __post_init__(self) -> None:
+        assert bool(self.generators) != bool(self.failure), "it started, or it failed"
+
+
 class TurnRefused(Exception):  # noqa: N818 - as the runtime's refusals are named
     """Raised by a generator that cannot be asked this at all. Its lane is well; a retry anywhere fails too."""
 

@@ -183,7 +183,7 @@ def _metrics(store: Store, pets: Pets, doors: Doors, address: Address) -> Shell:
 async def _started_pets(plan: HostPlan, store: Store, brain: HostBrain) -> Pets:
     settings = PetsSettings(pets_max=plan.settings.pets_max, weather_seed=plan.settings.weather_seed)
     try:
-        pets = Pets(store, brain.generators, now_ms=plan.now_ms, settings=settings)
+        pets = Pets(store, brain.generators, now_ms=plan.now_ms, settings=settings, gpu=brain.gpu)
         if plan.preview:
             await _follow_succession(plan, store, brain)
         await pets.start()

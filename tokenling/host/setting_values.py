@@ -13,6 +13,8 @@ ORIGINS_MAX = 64
 """Allowed origins and host names in one list: a guess far above any real deployment."""
 FEATURES_MAX = 64
 """Trained features of one brain: a guess far above what the engine knows."""
+ROWS_MAX = 16
+"""As the runtime's: more rows share a product without gain."""
 THREADS_MAX = 256
 """Threads and lanes asked for; more is a slip of the finger (the clamp to cores follows)."""
 PETS_MAX = 1_000_000

@@ -16,6 +16,7 @@ from tokenling.host.setting_values import (
     GPU_INDEX_MAX,
     ORIGINS_MAX,
     PETS_MAX,
+    ROWS_MAX,
     THREADS_MAX,
     Address,
     Numerics,
@@ -40,6 +41,9 @@ from tokenling.host.setting_values import (
 PREFIX = "SUBTOKENLING_"
 OLD_PREFIX = "TOKENLING_"
 
+LANES_CHOSEN_MAX = 4
+"""A lane spends a sixth of a step in Python (docs/performance.md), which one lane at a time may run: six lanes would
+fill it, and the event loop needs some."""
 SHOWN_CODE_POINTS_MAX = 80
 """How much of a refused value an error repeats."""
 
@@ -145,7 +149,7 @@ THREADS = Setting(
 GPU_DEVICE = Setting(
     "GPU_DEVICE",
     "Logical CUDA index (after `CUDA_VISIBLE_DEVICES`) of a second worker. Unset: CPU only. A GPU that does not start "
-    "leaves the CPU serving, with a line saying so; this version never starts one.",
+    "leaves the CPU serving, with a line saying so; one that fails later is given up, and its turn runs on the CPU.",
     None,
     f"a whole number from 0 to {GPU_INDEX_MAX}",
     whole(0, GPU_INDEX_MAX),
@@ -182,10 +186,20 @@ NUMERICS = Setting(
 )
 CPU_LANES = Setting(
     "CPU_LANES",
-    "Turns that the CPU worker runs at once, over one ONNX Runtime session.",
-    "1",
+    "Threads of the CPU worker that write turns side by side, over one ONNX Runtime session. Unset: one for each core, "
+    f"at most {LANES_CHOSEN_MAX}, with a line saying so: two lanes on two cores need two thirds of the time of one "
+    "(docs/performance.md), and more than that would wait for each other's Python.",
+    None,
     f"a whole number from 1 to {THREADS_MAX}, no more than the cores",
     whole(1, THREADS_MAX),
+)
+BATCH_ROWS = Setting(
+    "BATCH_ROWS",
+    "Turns that each CPU lane writes together, token by token, each as it would be written alone (docs/capacity.md): "
+    "worth 8 where more owners talk at once than there are lanes. 1: one at a time.",
+    "1",
+    f"a whole number from 1 to {ROWS_MAX}",
+    whole(1, ROWS_MAX),
 )
 METRICS_LISTEN = Setting(
     "METRICS_LISTEN",
@@ -235,6 +249,7 @@ TABLE: tuple[Setting[object], ...] = (
     FEATURES,
     NUMERICS,
     CPU_LANES,
+    BATCH_ROWS,
     METRICS_LISTEN,
     ENROL_CODE,
     ALLOWED_HOSTS,
@@ -263,6 +278,7 @@ class Settings:
     allowed_hosts: tuple[str, ...] | None
     metrics_listen: Address | None = None
     trusted_proxies: tuple[str, ...] = ()
+    batch_rows: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,9 +323,10 @@ def _shown(setting: Setting[object], text: str) -> str:
 def read_settings(environ: Mapping[str, str], *, cores: int) -> Found:
     """The settings in `environ`, checked; raises `SettingsRefused` with every problem."""
     reader = _Reader(environ)
-    lanes = reader.take(CPU_LANES) or 1
+    lanes = reader.take(CPU_LANES) or min(cores, LANES_CHOSEN_MAX)
     if lanes > cores:
         reader.refuse(CPU_LANES, f"{lanes} on {cores} cores")
+    batch_rows = reader.take(BATCH_ROWS) or 1
     threads_wanted = reader.take(THREADS) or 1
     listen, database, model_dir, origins = (
         reader.take(LISTEN),
@@ -336,6 +353,7 @@ def read_settings(environ: Mapping[str, str], *, cores: int) -> Found:
         pets_max=pets_max or 0,
         features=features,
         cpu_lanes=lanes,
+        batch_rows=batch_rows,
         enrol_code=enrol_code,
         allowed_hosts=hosts,
         precision=precision,
@@ -354,6 +372,11 @@ def _in_table_order(problems: list[Problem]) -> tuple[Problem, ...]:
 
 def _remarks(environ: Mapping[str, str], settings: Settings, threads_wanted: int, cores: int) -> tuple[str, ...]:
     remarks = [*foreign_names(environ)]
+    if CPU_LANES.variable not in environ:
+        remarks.append(
+            f"{_counted(settings.cpu_lanes, 'CPU lane')} with {_counted(settings.threads, 'thread')} each, for "
+            f"{_counted(cores, 'core')}; {CPU_LANES.variable} chooses"
+        )
     if settings.threads < threads_wanted and THREADS.variable in environ:  # a default asks for nothing
         remarks.append(
             f"{THREADS.variable} is {threads_wanted}, but each lane gets {_counted(settings.threads, 'thread')}: "

@@ -10,25 +10,31 @@
 ONNX Runtime and the tokenizers library are imported when the first brain is opened.
 """
 
-from tokenling.runtime.brain import PROMPT_VERSION_UNKNOWN, Brain, Precision, open_brain
+from tokenling.runtime.batch_lane import BatchLane, BatchPool
+from tokenling.runtime.brain import PROMPT_VERSION_UNKNOWN, Brain, Precision, on_cuda, open_brain
 from tokenling.runtime.cancellation import Cancellation
+from tokenling.runtime.device import Device
 from tokenling.runtime.errors import BrainError, BrainRefused, GenerationRefused, LaneFailed, ReceiptRefused
-from tokenling.runtime.lane import Lane, decode, open_lane
+from tokenling.runtime.lane import Lane, TurnRunner, decode, open_lane
 from tokenling.runtime.ort import Numerics
 from tokenling.runtime.plan import Choice, DecodePlan, Generation, Sampling, StopReason
 from tokenling.runtime.receipts import RECEIPT_VERSION, TurnReceipt, make_receipt
+from tokenling.runtime.rows import open_rows
 from tokenling.runtime.turn import plan_turn, reply_of
 from tokenling.runtime.verify import Verdict, verify
 
 __all__ = [
     "PROMPT_VERSION_UNKNOWN",
     "RECEIPT_VERSION",
+    "BatchLane",
+    "BatchPool",
     "Brain",
     "BrainError",
     "BrainRefused",
     "Cancellation",
     "Choice",
     "DecodePlan",
+    "Device",
     "Generation",
     "GenerationRefused",
     "Lane",
@@ -39,11 +45,14 @@ __all__ = [
     "Sampling",
     "StopReason",
     "TurnReceipt",
+    "TurnRunner",
     "Verdict",
     "decode",
     "make_receipt",
+    "on_cuda",
     "open_brain",
     "open_lane",
+    "open_rows",
     "plan_turn",
     "reply_of",
     "verify",

@@ -3,11 +3,12 @@
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tokenling.runtime.config import ModelConfig, read_config
+from tokenling.runtime.device import CPU, Device
 from tokenling.runtime.documents import JsonObject, JsonValue, brain_object
 from tokenling.runtime.errors import BrainRefused, quote
 from tokenling.runtime.external_data import check_external, external_tensors
@@ -80,6 +81,7 @@ class Brain:
     ort_session: "onnxruntime.InferenceSession"
     unread: frozenset[str]
     """Inputs of the layout that the rewritten graph does not read: they need not be fed."""
+    device: Device = CPU
 
     @property
     def model_type(self) -> str:
@@ -118,12 +120,12 @@ def open_brain(
     tokenizer = load_tokenizer(documents["tokenizer.json"], config.vocabulary)
     graph_file = GRAPH_FILES[precision]
     graph = read_inside(root, graph_file, GRAPH_BYTES_MAX)
-    digests |= {graph_file: hashlib.sha256(graph).hexdigest(), **_external_digests(root, graph, graph_file)}
+    digests |= _graph_digests(root, graph, graph_file)
     _check_digests(manifest, digests)
     folder = str((root / graph_file).parent) if len(digests) > len(documents) + 1 else None
     rewritten = rewrite(graph, graph_file)
     del graph  # a large graph's bytes are not kept while ONNX Runtime makes its own of them
-    session = open_session(rewritten.model, numerics, threads, graph_file, folder)
+    session = open_session(rewritten.model, numerics, threads, graph_file, folder=folder)
     unread = rewritten.unread
     del rewritten
     return_freed_memory()
@@ -145,6 +147,36 @@ def open_brain(
     )
 
 
+def on_cuda(brain: Brain, path: Path | str, *, index: int) -> Brain:
+    """The same brain with an ORT session on the CUDA device `index`, from the same bytes of the directory `path`.
+
+    The graph runs as it is stored, but for its last row: what is made for the CPU's kernels would leave the device.
+    Raises `BrainRefused`: `cuda_unavailable`, or `file_changed` when the files are no longer those of `brain`.
+    """
+    if brain.precision not in GRAPH_FILES:
+        raise BrainRefused("device_unknown", "device", f"cuda:{index}", f"cpu, where a brain in {brain.precision} runs")
+    graph, graph_file, folder = stored_graph(brain, Path(path))
+    device = Device("cuda", index)
+    rewritten = rewrite(graph, graph_file, attention=False)
+    session = open_session(rewritten.model, brain.numerics, brain.threads, graph_file, folder=folder, device=device)
+    layout = check_graph(*signature(session), brain.config)
+    return replace(brain, ort_session=session, layout=layout, unread=rewritten.unread, device=device)
+
+
+def stored_graph(brain: Brain, root: Path) -> tuple[bytes, str, str | None]:
+    """The graph that `brain` was opened with: its bytes, its file's name, the folder of weights beside it, if any.
+
+    Raises `BrainRefused` (`file_changed`) when it is another one by now.
+    """
+    graph_file = GRAPH_FILES[brain.precision]
+    graph = read_inside(root, graph_file, GRAPH_BYTES_MAX)
+    digests = _graph_digests(root, graph, graph_file)
+    for name, digest in digests.items():
+        if brain.file_sha256.get(name) != digest:
+            raise BrainRefused("file_changed", name, f"SHA-256 {digest}", "the bytes that the brain was opened with")
+    return graph, graph_file, str((root / graph_file).parent) if len(digests) > 1 else None
+
+
 def _check_choices(precision: Precision, numerics: Numerics, threads: int) -> None:
     if precision not in GRAPH_FILES:
         raise BrainRefused("precision_unknown", "precision", precision, " or ".join(GRAPH_FILES))
@@ -161,11 +193,11 @@ def _read_documents(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
     return documents, {name: hashlib.sha256(data).hexdigest() for name, data in documents.items()}
 
 
-def _external_digests(root: Path, graph: bytes, graph_file: str) -> dict[str, str]:
-    """The digests of the files that the graph reads beside itself, after each was found to lie inside."""
+def _graph_digests(root: Path, graph: bytes, graph_file: str) -> dict[str, str]:
+    """The digests of the graph and of the files that it reads beside itself, after each was found to lie inside."""
     folder = graph_file.rpartition("/")[0]
     files = check_external(root, folder, external_tensors(graph, graph_file))
-    return {file: sha256_inside(root, file) for file in files}
+    return {graph_file: hashlib.sha256(graph).hexdigest(), **{file: sha256_inside(root, file) for file in files}}
 
 
 def _manifest(root: Path, brain_id: str | None, features: tuple[str, ...] | None) -> Manifest:

@@ -4,18 +4,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Literal, TypeAlias
+from typing import Protocol, TypeAlias
 
 from tokenling.runtime.brain import Brain
 from tokenling.runtime.cancellation import Cancellation, StepCancelled
 from tokenling.runtime.errors import BrainRefused, GenerationRefused, LaneFailed
 from tokenling.runtime.plan import DecodePlan, Generation, Sampling
-from tokenling.runtime.steps import Steps
+from tokenling.runtime.steps import BoundSteps, Steps
 from tokenling.runtime.tags import TokenIndex
 from tokenling.runtime.writer import Writer
 
 OnToken: TypeAlias = Callable[[str], None]
-Device: TypeAlias = Literal["cpu"]
 
 INSERTION_TOKENS_MAX = 256
 """A lookup's answer: a guess, ten times the engine's longest."""
@@ -23,16 +22,29 @@ SEED_END = 2**53
 """Seeds are below it: JavaScript holds them exactly."""
 TOP_K_MAX = 2**20
 """The largest vocabulary there may be."""
+STUCK_S = 1.0
+"""A device that has not let go of a cancelled step after this is taken for hung: ten times the longest wait that was
+measured on a CPU (80 ms), and short enough for a host that must stop within two seconds."""
+
+
+class TurnRunner(Protocol):
+    """What writes turns: a lane, or several that batch. `provider` is ONNX Runtime's name of what computes."""
+
+    @property
+    def provider(self) -> str: ...
+    async def generate(self, plan: DecodePlan, *, on_token: OnToken | None = None) -> Generation: ...
 
 
 class Lane:
     """`generate` and `decode` run one turn; a second one at the same time is a fault of the caller."""
 
-    def __init__(self, brain: Brain) -> None:
+    def __init__(self, brain: Brain, *, steps: type[Steps] | None = None) -> None:
+        """`steps`: how a step runs; by the brain's device where nothing else is said."""
         import trio
 
         self.brain = brain
-        self.provider = "CPUExecutionProvider"
+        self.provider = brain.device.provider
+        self.steps = steps or (Steps if brain.device.kind == "cpu" else BoundSteps)
         self.index = TokenIndex(brain.tokenizer.table)
         self._limiter = trio.CapacityLimiter(1)
         self._turn = threading.Lock()
@@ -49,7 +61,8 @@ class Lane:
         """`decode` in a worker thread: one hop for the whole turn. `on_token` is called in Trio's thread.
 
         Cancelling the awaiting scope stops the step that runs; the thread is awaited, never abandoned, so nothing
-        touches the lane after this returns or raises `trio.Cancelled`.
+        touches the lane after this returns or raises `trio.Cancelled`. Only another device than the CPU may hang, in
+        its driver: its thread is left behind after `STUCK_S`, and the lane stays busy for ever.
         """
         import trio
 
@@ -63,49 +76,66 @@ class Lane:
         def work() -> Generation:
             return _decode(self, plan, cancellation, send if on_token else None)
 
+        shield = trio.CancelScope(shield=True)
+        may_hang = self.brain.device.kind != "cpu"
+
         async def stop_when_cancelled() -> None:
             try:
                 await trio.sleep_forever()
             finally:
                 cancellation.cancel()
+                if may_hang:
+                    shield.deadline = trio.current_time() + STUCK_S
 
+        outcome = None
         await trio.lowlevel.checkpoint_if_cancelled()
-        with self.hold():  # here and not in the thread: a turn that finds the lane taken must not wait shielded
+        self.take()  # here and not in the thread: a turn that finds the lane taken must not wait shielded
+        try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(stop_when_cancelled)
-                with trio.CancelScope(shield=True):
-                    result, failure = await trio.to_thread.run_sync(_outcome, work, limiter=self._limiter)
+                with shield:
+                    run = trio.to_thread.run_sync
+                    outcome = await run(_outcome, work, limiter=self._limiter, abandon_on_cancel=may_hang)
                 nursery.cancel_scope.cancel()
+        finally:
+            if outcome is not None:
+                self.let_go()
         # outside of the nursery: a failure leaves as itself, not in a group
         await trio.lowlevel.checkpoint_if_cancelled()
-        if failure is not None:
-            raise failure
-        assert result is not None
-        return result
+        assert outcome is not None, "only a cancelled turn leaves its thread behind"
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     @contextmanager
     def hold(self) -> Iterator[None]:
         """The lane is this turn's alone inside the block. Raises `LaneFailed` when another turn has it."""
-        if not self._turn.acquire(blocking=False):
-            raise LaneFailed("lane_busy", "lane", "a turn that still runs", "one turn at a time")
+        self.take()
         try:
             yield
         finally:
-            self._turn.release()
+            self.let_go()
+
+    def take(self) -> None:
+        """The lane is the caller's until `let_go`. Raises `LaneFailed` when another turn has it."""
+        if not self._turn.acquire(blocking=False):
+            raise LaneFailed("lane_busy", "lane", "a turn that still runs", "one turn at a time")
+
+    def let_go(self) -> None:
+        """The next turn may come."""
+        self._turn.release()
 
 
-def _outcome(work: Callable[[], Generation]) -> tuple[Generation | None, Exception | None]:
+def _outcome(work: Callable[[], Generation]) -> Generation | Exception:
     """What `work` gave or raised, as a value."""
     try:
-        return work(), None
+        return work()
     except Exception as error:  # carried over the nursery and raised again by the caller
-        return None, error
+        return error
 
 
-def open_lane(brain: Brain, *, device: Device = "cpu") -> Lane:
-    """A lane over the brain's ORT session; several may share it, each with one turn of its own."""
-    if device != "cpu":
-        raise BrainRefused("device_unknown", "device", device, "cpu")
+def open_lane(brain: Brain) -> Lane:
+    """A lane over the brain's ORT session, on its device; several may share it, each with one turn of its own."""
     return Lane(brain)
 
 
@@ -125,7 +155,7 @@ def _decode(lane: Lane, plan: DecodePlan, cancel: Cancellation, on_token: OnToke
     """`decode` on a lane that is held."""
     check_plan(plan, lane.brain)
     writer = Writer(plan, lane.index, lane.brain.config.eos_ids)
-    return _run(Steps(lane.brain, len(plan.prompt_ids) + plan.max_new, cancel), writer, plan, on_token)
+    return _run(lane.steps(lane.brain, len(plan.prompt_ids) + plan.max_new, cancel), writer, plan, on_token)
 
 
 def _run(steps: Steps, writer: Writer, plan: DecodePlan, on_token: OnToken | None) -> Generation:

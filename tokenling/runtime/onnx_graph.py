@@ -5,7 +5,7 @@ Field numbers are those of onnx.proto (IR version 10).
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -35,6 +35,13 @@ class Node:
     attributes: Mapping[str, Attribute]
     has_graph: bool
     raw: bytes | memoryview
+
+    def renamed(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> "Node":
+        """The same operator and attributes, without a name, between other values."""
+        kept = [bytes(raw) for number, _, raw in raw_fields(memoryview(self.raw), self.op) if number not in (1, 2, 3)]
+        values = ((1, inputs), (2, outputs))
+        named = [bytes_field(number, _encoded(name)) for number, names in values for name in names]
+        return replace(self, inputs=inputs, outputs=outputs, raw=b"".join([*named, *kept]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,24 +256,51 @@ def make_integers(name: str, values: Integers) -> bytes:
     )
 
 
-def write_model(model: bytes, nodes: Iterable[Node], constants: Iterable[bytes], *, opset: int, ir: int) -> bytes:
-    """The model with other nodes, more constants, and another version of the default operators. Its declared inputs
-    and outputs stay; what is said of values in between is left out."""
+def make_info(name: str, element: int, extents: Sequence[int | str]) -> bytes:
+    """The message that declares an input or output: a number is fixed, a text names a symbolic extent."""
+    axes = (
+        integer_field(1, extent) if isinstance(extent, int) else bytes_field(2, _encoded(extent)) for extent in extents
+    )
+    shape = bytes_field(2, *(bytes_field(1, axis) for axis in axes))
+    return bytes_field(1, _encoded(name)) + bytes_field(2, bytes_field(1, integer_field(1, element), shape))
+
+
+def write_model(
+    model: bytes,
+    nodes: Iterable[Node],
+    constants: Iterable[bytes],
+    *,
+    opset: int | None = None,
+    ir: int | None = None,
+    declared: tuple[Sequence[bytes], Sequence[bytes]] | None = None,
+) -> bytes:
+    """The model with other nodes, more constants, and, where given, another version of the default operators and of
+    the format, and other declared inputs and outputs. What is said of values in between is left out."""
     changed: list[bytes | memoryview] = []
     for number, value, raw in raw_fields(memoryview(model), ""):
         if number == _MODEL_GRAPH and isinstance(value, memoryview):
-            changed.append(bytes_field(number, *_graph_parts(value, nodes, constants)))
-        elif number == _MODEL_OPSET and isinstance(value, memoryview):
+            changed.append(bytes_field(number, *_graph_parts(value, nodes, constants, declared)))
+        elif number == _MODEL_OPSET and isinstance(value, memoryview) and opset is not None:
             is_default = not _parts(value, "")[0].get(1, "")
             changed.append(bytes_field(number, integer_field(2, opset)) if is_default else raw)
-        elif number == _MODEL_IR:
+        elif number == _MODEL_IR and ir is not None:
             changed.append(integer_field(number, ir))
         else:
             changed.append(raw)
     return b"".join(changed)
 
 
-def _graph_parts(graph: memoryview, nodes: Iterable[Node], constants: Iterable[bytes]) -> Iterator[bytes | memoryview]:
+def _graph_parts(
+    graph: memoryview,
+    nodes: Iterable[Node],
+    constants: Iterable[bytes],
+    declared: tuple[Sequence[bytes], Sequence[bytes]] | None,
+) -> Iterator[bytes | memoryview]:
     yield from (bytes_field(_GRAPH_NODE, node.raw) for node in nodes)
     yield from (bytes_field(_GRAPH_CONSTANT, constant) for constant in constants)
-    yield from (raw for number, _, raw in raw_fields(graph, "") if number not in (_GRAPH_NODE, _GRAPH_INFO))
+    replaced = [_GRAPH_NODE, _GRAPH_INFO]
+    if declared is not None:
+        replaced += [_GRAPH_INPUT, _GRAPH_OUTPUT]
+        yield from (bytes_field(_GRAPH_INPUT, info) for info in declared[0])
+        yield from (bytes_field(_GRAPH_OUTPUT, info) for info in declared[1])
+    yield from (raw for number, _, raw in raw_fields(graph, "") if number not in replaced)

@@ -1,12 +1,16 @@
 """ONNX Runtime, imported late and set up in one place: which wheel, which options, what a session declares."""
 
+import contextlib
 import ctypes
+import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from tokenling.runtime.device import CPU, Device
 from tokenling.runtime.errors import BrainRefused
 from tokenling.runtime.graph import TensorInfo
 
@@ -25,7 +29,10 @@ WHEELS = ("onnxruntime", "onnxruntime-gpu")
 """Two distributions of one module: with both installed, which one runs is chance."""
 THREADS_MAX = 256
 """A guess: more than any machine's cores that this was thought for."""
-_SEVERITY_ERROR = 3
+CUDA_OPTIONS: Mapping[str, str] = {"use_tf32": "0", "arena_extend_strategy": "kSameAsRequested"}
+"""Float32 stays float32: TF32 keeps ten bits of a product's factors, which would part a pet from its receipts by far
+more than rounding does. And the arena grows by what a turn needs, not by doubling: the device may not be ours alone."""
+_SEVERITY_WARNING, _SEVERITY_ERROR, _SEVERITY_FATAL = 2, 3, 4
 
 
 def check_installation() -> str:
@@ -80,21 +87,78 @@ def session_options(numerics: Numerics, threads: int) -> "onnxruntime.SessionOpt
 
 
 def open_session(
-    model: bytes, numerics: Numerics, threads: int, subject: str, folder: str | None = None
+    model: bytes,
+    numerics: Numerics,
+    threads: int,
+    subject: str,
+    *,
+    folder: str | None = None,
+    device: Device = CPU,
 ) -> "onnxruntime.InferenceSession":
-    """An ORT session on the CPU over a graph's bytes; `folder` holds the weights that lie beside it, if any do."""
+    """An ORT session over a graph's bytes; `folder` holds the weights that lie beside it, if any do.
+
+    Raises `BrainRefused`: `graph_unloadable`, or `cuda_unavailable` when the device is not to be had. ONNX Runtime
+    itself would go on with the CPU, after some lines on stderr.
+    """
     import onnxruntime
 
     options = session_options(numerics, threads)
     if folder is not None:
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
+    providers: list[str | tuple[str, dict[str, str]]] = ["CPUExecutionProvider"]
+    if device.kind == "cuda":
+        _prepare_cuda(device)
+        providers.insert(0, (device.provider, {"device_id": str(device.index), **CUDA_OPTIONS}))
     try:
-        session = onnxruntime.InferenceSession(model, sess_options=options, providers=["CPUExecutionProvider"])
-        session.disable_fallback()
-        session._model_bytes = b""  # the model's bytes, kept for a fallback to another provider: there is none
-        return session
+        with _hushed() if device.kind == "cuda" else contextlib.nullcontext():
+            session = onnxruntime.InferenceSession(model, options, providers, enable_fallback=0)
     except Exception as error:  # ORT's exceptions share no base but Exception
+        if device.kind == "cuda":  # the CPU has loaded this graph before
+            raise _cuda_unavailable(device, str(error)) from None
         raise BrainRefused("graph_unloadable", subject, str(error), "a graph that ONNX Runtime loads") from None
+    session._model_bytes = b""  # the model's bytes, kept for a fallback to another provider: there is none
+    if device.provider not in session.get_providers():
+        raise _cuda_unavailable(device, _why_cuda_did_not_load())
+    return session
+
+
+def _prepare_cuda(device: Device) -> None:
+    """See that this wheel has the provider, and load the CUDA libraries of the nvidia packages where they lie."""
+    import onnxruntime
+
+    if device.provider not in onnxruntime.get_available_providers():
+        raise _cuda_unavailable(device, "an onnxruntime without it: onnxruntime-gpu takes its place")
+    with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):  # it prints what it does not find
+        onnxruntime.preload_dlls(directory="")
+
+
+@contextlib.contextmanager
+def _hushed() -> Iterator[None]:
+    """Inside, ONNX Runtime writes no lines of its own: what went wrong is said once, in our words."""
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(_SEVERITY_FATAL)
+    try:
+        yield
+    finally:
+        onnxruntime.set_default_logger_severity(_SEVERITY_WARNING)
+
+
+def _why_cuda_did_not_load() -> str:
+    """What the loader says of the provider's library, a missing one by name as a rule."""
+    import onnxruntime
+
+    folder = Path(onnxruntime.__file__).parent / "capi"
+    try:
+        for part in ("shared", "cuda"):  # in this order: the second needs the first
+            ctypes.CDLL(str(folder / f"libonnxruntime_providers_{part}.so"), ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        return str(error)
+    return "a provider that does not start"
+
+
+def _cuda_unavailable(device: Device, found: str) -> BrainRefused:
+    return BrainRefused("cuda_unavailable", f"device {device}", found, "a CUDA device that ONNX Runtime can use")
 
 
 def return_freed_memory() -> None:

@@ -15,7 +15,7 @@ from tokenling.engine.request import GenerationRequest
 from tokenling.runtime.brain import Brain
 from tokenling.runtime.documents import JsonObject, JsonRefused, JsonValue, canonical_json, kind_of, parse_object
 from tokenling.runtime.errors import GenerationRefused, ReceiptRefused
-from tokenling.runtime.lane import Lane
+from tokenling.runtime.lane import TurnRunner
 from tokenling.runtime.plan import DecodePlan, Generation, StopReason
 from tokenling.runtime.requests import request_from_json, request_json
 
@@ -81,7 +81,7 @@ class TurnReceipt:
 
 
 def make_receipt(
-    plan: DecodePlan, generation: Generation, brain: Brain, lane: Lane, *, request: GenerationRequest
+    plan: DecodePlan, generation: Generation, brain: Brain, lane: TurnRunner, *, request: GenerationRequest
 ) -> TurnReceipt:
     """The receipt of a turn that ended, in whatever way."""
     fields: dict[str, JsonValue] = {

@@ -48,8 +48,12 @@ class Rewritten:
     unread: frozenset[str]
 
 
-def rewrite(model: bytes, subject: str) -> Rewritten:
-    """The model with what can be said more cheaply; the very same one where nothing can, or where it is malformed."""
+def rewrite(model: bytes, subject: str, *, attention: bool = True, last_row: bool = True) -> Rewritten:
+    """The model with what can be said more cheaply; the very same one where nothing can, or where it is malformed.
+
+    Without `attention` only the last row's head is rewritten, in the operators' versions that the model is written in:
+    for providers whose kernels are for those. Without `last_row` every row has its logits.
+    """
     try:
         graph = read_graph(model, subject)
     except BrainRefused:
@@ -58,7 +62,7 @@ def rewrite(model: bytes, subject: str) -> Rewritten:
     is_steady = graph.opsets.get("") in OPSETS and all(node.op in STEADY for node in graph.nodes if not node.domain)
     if not is_plain or not is_steady:
         return Rewritten(model, frozenset())
-    return _Rewriting(graph).run(model)
+    return _Rewriting(graph).run(model, attention=attention, last_row=last_row)
 
 
 def _is_assigned_once(graph: Graph) -> bool:
@@ -98,10 +102,10 @@ class _Rewriting:
         self.constants: list[bytes] = []
         self.added: list[Node] = []
 
-    def run(self, model: bytes) -> Rewritten:
-        """Both rewritings, without the nodes that nothing reads any more, each node behind those that it reads."""
-        found = [one for node in self.graph.nodes if (one := self._attention(node)) is not None]
-        last = self._last_row()
+    def run(self, model: bytes, *, attention: bool, last_row: bool) -> Rewritten:
+        """The rewritings, without the nodes that nothing reads any more, each node behind those that it reads."""
+        found = [one for node in self.graph.nodes if attention and (one := self._attention(node)) is not None]
+        last = self._last_row() if last_row else None
         if not found and last is None:
             return Rewritten(model, frozenset())
         for one in found:
@@ -116,7 +120,8 @@ class _Rewriting:
             return Rewritten(model, frozenset())
         read = {name for node in ordered for name in node.inputs}
         unread = frozenset(name for name in self.graph.inputs if name not in read)
-        return Rewritten(write_model(model, ordered, self.constants, opset=OPSET, ir=IR_VERSION), unread)
+        opset, ir = (OPSET, IR_VERSION) if attention else (None, None)
+        return Rewritten(write_model(model, ordered, self.constants, opset=opset, ir=ir), unread)
 
     def _made_by(self, name: str, op: str) -> Node | None:
         """The node of this operator that makes `name`."""

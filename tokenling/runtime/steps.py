@@ -3,7 +3,8 @@
 Per step only small integers are written, into buffers that ONNX Runtime reads in place. Each present tensor is an
 OrtValue that becomes the next step's past, so a cache never passes through NumPy. Vectors of OrtValues go in and out by
 `run_with_ortvaluevector`: `IOBinding`, which binds every tensor by name, cost 0.02 ms more a step on a brain of two
-million weights (docs/performance.md).
+million weights (docs/performance.md). `BoundSteps` does bind, for devices with a memory of their own: caches stay
+there, only logits come back.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,13 +42,13 @@ class Steps:
         self._device = binding.OrtDevice(binding.OrtDevice.cpu(), binding.OrtDevice.default_memory(), 0)
         self._session = brain.ort_session
         self._cancellation = cancellation
-        self._tokens = 0  # in the caches
+        self.tokens = 0  # in the caches
         self._fed = [item for item in layout.inputs if item.name not in brain.unread]
         self._feed_names = [item.name for item in self._fed] + [pair.past for pair in layout.caches]
         self._fetch_names = ["logits", *(pair.present for pair in layout.caches)]
         self._devices = [self._device] * len(self._fetch_names)
         self._empty = [_empty_cache(brain, pair) for pair in layout.caches]
-        self._pasts = [self._new_value(cache, self._device) for cache in self._empty]
+        self.pasts: Sequence[onnxruntime.OrtValue] = [self._new_value(cache, self._device) for cache in self._empty]
         self._mask = np.ones((1, capacity), dtype=self._element("attention_mask"))
         self._order = np.arange(capacity, dtype=np.int64)
         self._ids: Flat = np.zeros(0, dtype=np.int64)
@@ -71,30 +72,35 @@ class Steps:
         """
         if self._cancellation.is_cancelled:
             raise StepCancelled
-        feeds, fetches = self._new_vector(), self._new_vector()
-        push = feeds.push_back
-        for value in self._token_values(ids):
-            push(value)
-        for value in self._pasts:
-            push(value)
-        options = self._cancellation.run_options
         try:
-            self._session.run_with_ortvaluevector(
-                options, self._feed_names, feeds, self._fetch_names, fetches, self._devices
-            )
+            fetches = self._run(self._token_values(ids))
         except Exception as error:  # ORT raises its generic Fail for a terminated run
             if self._cancellation.is_cancelled:
                 raise StepCancelled from None
             raise LaneFailed("ort_failed", "ONNX Runtime", str(error), "a step that runs") from None
-        self._tokens += len(ids)
-        self._take_caches(fetches)
+        self.take([fetches[at] for at in range(1, len(fetches))], len(ids))
         return self._last_row(fetches[0].numpy(), len(ids))
+
+    def _run(self, token_values: "Iterable[onnxruntime.OrtValue]") -> "Sequence[onnxruntime.OrtValue]":
+        """Run the graph on the token inputs and the pasts; logits and presents."""
+        feeds, fetches = self._new_vector(), self._new_vector()
+        push = feeds.push_back
+        for value in token_values:
+            push(value)
+        for value in self.pasts:
+            push(value)
+        options = self._cancellation.run_options
+        self._session.run_with_ortvaluevector(
+            options, self._feed_names, feeds, self._fetch_names, fetches, self._devices
+        )
+        filled: Sequence[onnxruntime.OrtValue] = fetches
+        return filled
 
     def _token_values(self, ids: Sequence[int]) -> "Iterable[onnxruntime.OrtValue]":
         """The integer inputs of this step, in the layout's order."""
         if len(ids) != self._length:
             self._make_buffers(len(ids))
-        start, end = self._tokens, self._tokens + len(ids)
+        start, end = self.tokens, self.tokens + len(ids)
         if len(ids) == 1:  # nearly every step: an element costs a quarter of a slice
             self._ids[0] = ids[0]
             for places in self._places:
@@ -115,16 +121,14 @@ class Steps:
         self._ids = buffers["input_ids"].reshape(-1)
         self._places = [buffers[name].reshape(-1) for name in ("position_ids", "cache_position") if name in buffers]
 
-    def _take_caches(self, fetches: "Sequence[onnxruntime.OrtValue]") -> None:
-        """The presents become the pasts, if each grew by exactly what this step ran."""
-        grown = [1, self._layout.kv_heads, self._tokens, self._layout.head_dim]
-        presents = []
-        for at, pair in enumerate(self._layout.caches, start=1):
-            present = fetches[at]
+    def take(self, presents: "Sequence[onnxruntime.OrtValue]", count: int) -> None:
+        """The presents of a step of `count` tokens become the pasts, if each grew by exactly those."""
+        self.tokens += count
+        grown = [1, self._layout.kv_heads, self.tokens, self._layout.head_dim]
+        for pair, present in zip(self._layout.caches, presents, strict=True):
             if present.shape() != grown:
                 raise LaneFailed("cache_growth", pair.present, present.shape(), f"{grown}")
-            presents.append(present)
-        self._pasts = presents
+        self.pasts = presents
 
     def _last_row(self, logits: np.ndarray[tuple[int, int, int], np.dtype[np.float32]], length: int) -> Logits:
         """The last token's logits out of those of the step."""
@@ -137,6 +141,36 @@ class Steps:
     def _element(self, name: str) -> str:
         """The element type of an input, int64 when the graph does not have it."""
         return next((item.element for item in self._layout.inputs if item.name == name), "int64")
+
+
+class BoundSteps(Steps):
+    """The same steps by I/O binding: each present stays in the memory of the brain's device and is the next past there.
+
+    ONNX Runtime carries the token inputs over and the last logits back. Growth is checked on the caches' shapes, which
+    are known without their contents.
+    """
+
+    def __init__(self, brain: "Brain", capacity: int, cancellation: Cancellation) -> None:
+        import onnxruntime
+
+        super().__init__(brain, capacity, cancellation)
+        self._wrap = onnxruntime.OrtValue
+        self._place = (brain.device.kind, brain.device.index)
+        shape = [1, brain.layout.kv_heads, 0, brain.layout.head_dim]
+        new = onnxruntime.OrtValue.ortvalue_from_shape_and_type
+        self.pasts = [new(shape, np.dtype(pair.element).type, *self._place) for pair in brain.layout.caches]
+
+    def _run(self, token_values: "Iterable[onnxruntime.OrtValue]") -> "Sequence[onnxruntime.OrtValue]":
+        """As `Steps._run`. A binding serves one step: an output that is still bound would be written over."""
+        bound = self._session.io_binding()
+        for name, value in zip(self._feed_names, (*map(self._wrap, token_values), *self.pasts), strict=True):
+            bound.bind_ortvalue_input(name, value)
+        bound.bind_output("logits")
+        for pair in self._layout.caches:
+            bound.bind_output(pair.present, *self._place)
+        self._session.run_with_iobinding(bound, self._cancellation.run_options)
+        outputs: Sequence[onnxruntime.OrtValue] = bound.get_outputs()
+        return outputs
 
 
 def _buffer(item: "TokenInput", length: int) -> Buffer:

@@ -12,7 +12,6 @@ from tokenling.runtime.plan import DecodePlan
 from tokenling.runtime.receipts import TurnReceipt, claims, ids_sha256, parse_owner_receipt, processor_features, sha256
 from tokenling.runtime.requests import request_json
 from tokenling.runtime.sampling import could_choose
-from tokenling.runtime.steps import Steps
 from tokenling.runtime.turn import plan_turn
 from tokenling.runtime.writer import Writer
 
@@ -104,7 +103,7 @@ def _replay(plan: DecodePlan, writer: Writer, lane: Lane, receipt: TurnReceipt) 
 
     A turn that was cancelled is replayed as far as it came.
     """
-    steps = Steps(lane.brain, len(plan.prompt_ids) + plan.max_new, Cancellation())
+    steps = lane.steps(lane.brain, len(plan.prompt_ids) + plan.max_new, Cancellation())
     feed: tuple[int, ...] = plan.prompt_ids
     for step, token in enumerate(receipt.token_ids):
         if not feed:

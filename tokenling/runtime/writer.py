@@ -56,7 +56,9 @@ class Writer:
         return self._next(draw.token, closed)
 
     def cancel(self) -> None:
-        """The generation ends here, by its caller's wish."""
+        """The generation ends here, by its caller's wish. The last token's piece has been read: only what was held
+        back behind it is new."""
+        self.piece = ""
         self._end("cancelled")
 
     def _next(self, token: int, closed: Sequence[str]) -> tuple[int, ...]:

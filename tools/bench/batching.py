@@ -1,0 +1,129 @@
+"""Batched decoding against lanes without it: `python -m tools.bench.batching [--numerics exact] [--rounds 5]`.
+
+So many pets, each spoken to again when it has answered, through the host's own router and worker over the shipped
+brain, one intra-op thread each. Every way takes its turn in every round, in one process; figures are medians of rounds.
+A *lane* writes one turn at a time, a *batched lane* up to `--rows`. Every way must write the same tokens in `exact`.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import trio
+
+from tokenling.cli.brain_files import shipped_brain_dir
+from tokenling.engine.request import GenerationRequest
+from tokenling.host.executor_queue import Job, Router
+from tokenling.host.generator import BrainGenerator
+from tokenling.host.ports import Generated, Generator
+from tokenling.host.worker import Worker
+from tokenling.runtime import BatchLane, BatchPool, Brain, open_brain, open_lane, open_rows
+from tools.bench.lanes import requests
+
+PETS = (1, 2, 4, 8, 16)
+TURNS_EACH = 4
+SWITCH_S = 0.0005
+"""Python's switch interval, as the host sets it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One way with so many pets: turns and tokens in a second, and what a turn took, waiting included."""
+
+    turns_per_s: float
+    tokens_per_s: float
+    median_ms: float
+
+
+async def crowd(generators: Sequence[Generator], asked: Sequence[Sequence[GenerationRequest]]) -> Figures:
+    """Every pet's requests one after the other, all pets at once."""
+    router = Router([("cpu", "cpu", len(generators))])
+    worker, took_s, written = Worker("cpu", generators, router), [], 0
+
+    async def pet(number: int) -> None:
+        nonlocal written
+        for turn, request in enumerate(asked[number]):
+            began_s = trio.current_time()
+            job = Job(f"pet {number}", f"turn {turn}", "reactive", request, began_s)
+            router.put(job)
+            outcome = await job.outcome()
+            assert isinstance(outcome, Generated), outcome
+            written += json.loads(outcome.receipt)["outputTokens"]
+            took_s.append(trio.current_time() - began_s)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(worker.run)
+        began_s = time.perf_counter()
+        async with trio.open_nursery() as pets:
+            for number in range(len(asked)):
+                pets.start_soon(pet, number)
+        whole_s = time.perf_counter() - began_s
+        nursery.cancel_scope.cancel()
+    return Figures(len(took_s) / whole_s, written / whole_s, statistics.median(took_s) * 1000)
+
+
+def ways_of(brain: Brain, rows: int) -> Mapping[str, Callable[[], Sequence[Generator]]]:
+    """Name to lanes, made anew for each crowd."""
+    graphs = open_rows(brain, shipped_brain_dir(), rows)
+
+    def lanes(count: int) -> Sequence[Generator]:
+        return [BrainGenerator(brain, open_lane(brain)) for _ in range(count)]
+
+    def batched(count: int) -> Sequence[Generator]:
+        pool = BatchPool([BatchLane(brain, graphs) for _ in range(count)])
+        return [BrainGenerator(brain, pool)] * pool.rows_max
+
+    return {
+        "1 lane": lambda: lanes(1),
+        "2 lanes": lambda: lanes(2),
+        f"1 batched, {rows} rows": lambda: batched(1),
+        f"2 batched, {rows} rows": lambda: batched(2),
+    }
+
+
+def measure(numerics: str, rows: int, rounds: int, pets: Sequence[int]) -> list[dict[str, object]]:
+    """A line for each way and number of pets."""
+    brain = open_brain(shipped_brain_dir(), numerics="fast" if numerics == "fast" else "exact", threads=1)
+    asked = requests(max(pets) * TURNS_EACH, brain.id)
+    ways = ways_of(brain, rows)
+    lines: list[dict[str, object]] = []
+    for count in pets:
+        shares = [asked[number::count][:TURNS_EACH] for number in range(count)]
+        found: dict[str, list[Figures]] = {name: [] for name in ways}
+        for _ in range(rounds):
+            for name, generators in ways.items():
+                found[name].append(trio.run(crowd, generators(), shares))
+        for name, figures in found.items():
+            lines.append(
+                {"numerics": numerics, "pets": count, "way": name}
+                | {
+                    field: round(statistics.median(getattr(one, field) for one in figures), 1)
+                    for field in ("turns_per_s", "tokens_per_s", "median_ms")
+                }
+            )
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Batched decoding against lanes without it.")
+    parser.add_argument("--numerics", choices=("exact", "fast", "both"), default="both")
+    parser.add_argument("--rows", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--pets", type=lambda text: [int(part) for part in text.split(",")], default=list(PETS))
+    parser.add_argument("--json", action="store_true")
+    chosen = parser.parse_args()
+    sys.setswitchinterval(SWITCH_S)
+    print(f"cores {len(os.sched_getaffinity(0))}, load {os.getloadavg()[0]:.1f}", file=sys.stderr)
+    for numerics in ("exact", "fast") if chosen.numerics == "both" else (chosen.numerics,):
+        for line in measure(numerics, chosen.rows, chosen.rounds, chosen.pets):
+            shown = "  ".join(f"{value:>18}" if isinstance(value, str) else f"{value:8}" for value in line.values())
+            print(json.dumps(line) if chosen.json else shown, flush=True)
+
+
+if __name__ == "__main__":
+    main()
