@@ -72,7 +72,7 @@ FAULTS = (
         "apply an operation twice",
         (
             Change(DECISION, "    return Replay(found)\n", "    return None\n"),
-            Change(ROWS, '"INSERT INTO operations (', '"INSERT OR REPLACE INTO operations ('),
+            Change(ROWS, '"INSERT INTO operations (pet,', '"INSERT OR REPLACE INTO operations (pet,'),
         ),
         SIMULATION + "test_a_life_on_the_real_store_keeps_every_invariant",
     ),
@@ -81,9 +81,9 @@ FAULTS = (
         (
             Change(
                 "tokenling/store/task.py",
-                "        try:\n            outcomes = await anyio.to_thread.run_sync(run_group,",
+                "        try:\n            done = await anyio.to_thread.run_sync(run_group,",
                 "        for call in calls:\n            if call.writes:\n                call.answer(Done(None))\n"
-                "        try:\n            outcomes = await anyio.to_thread.run_sync(run_group,",
+                "        try:\n            done = await anyio.to_thread.run_sync(run_group,",
             ),
         ),
         DISK + "test_whichever_call_fails_the_host_says_503_keeps_its_word_and_recovers[EIO-for_good]",

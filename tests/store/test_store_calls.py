@@ -166,6 +166,19 @@ async def test_the_last_answers_are_whole_and_older_operations_keep_only_their_r
     assert (await held(store)).operations == FULL_ANSWERS_MAX + 2
 
 
+async def test_an_operation_whose_answer_is_gone_takes_little_room(store: Store) -> None:
+    async def grown(commands: int, first: int) -> int:
+        before = store.path.stat().st_size + store.path.with_name(store.path.name + "-wal").stat().st_size
+        for number in range(first, first + commands):
+            await command(store, f"00000000-0000-4000-8000-{number:012d}", b"{}", answer=b"answer " * 90)
+        store._task.database._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return store.path.stat().st_size - before
+
+    await adopt(store)
+    await grown(FULL_ANSWERS_MAX + 64, 0)
+    assert await grown(256, 1000) < 256 * 300  # an answer has 630 bytes, what is kept 160
+
+
 async def test_a_park_is_answered_again_after_the_next_activation_and_forgotten_after_the_next_park(
     store: Store,
 ) -> None:

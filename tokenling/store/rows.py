@@ -198,10 +198,27 @@ def _keep_operation(connection: apsw.Connection, pet: int, operation: StoredOper
             operation.result_revision, operation.answer,
         ),
     )  # fmt: skip
-    connection.execute(
-        "UPDATE operations SET answer = NULL WHERE pet = ? AND epoch = ? AND ordinal = ?",
-        (pet, operation.epoch, ordinal - FULL_ANSWERS_MAX),
-    )
+    _drop_answer(connection, pet, operation.epoch, ordinal - FULL_ANSWERS_MAX)
+
+
+def _drop_answer(connection: apsw.Connection, pet: int, epoch: int, ordinal: int) -> None:
+    """Keep of an old operation only where it led.
+
+    The row goes and comes back, small, under its number. Emptied where it lies, its room in the page would stay
+    empty for ever, 850 bytes for each thing that an owner ever did instead of 200: SQLite joins pages that have become
+    empty when rows go, not when they shrink.
+    """
+    row = connection.execute(
+        "DELETE FROM operations WHERE pet = ? AND epoch = ? AND ordinal = ?"
+        " RETURNING rowid, pet, operation_id, epoch, ordinal, digest, result_epoch, result_revision",
+        (pet, epoch, ordinal),
+    ).fetchone()
+    if row is not None:
+        connection.execute(
+            "INSERT INTO operations (rowid, pet, operation_id, epoch, ordinal, digest, result_epoch, result_revision)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            row,
+        )
 
 
 def _keep_replaced(connection: apsw.Connection, pet: int, effect: KeepReplaced) -> None:
