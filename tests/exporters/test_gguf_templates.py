@@ -26,6 +26,13 @@ def test_the_committed_prompts_are_those_of_transformers(name: str) -> None:
     assert CASES[name].prompt == theirs(CASES[name])
 
 
+def test_the_same_names_are_defined() -> None:
+    names = ("messages", "tools", "documents", "add_generation_prompt", "strftime_now", "raise_exception", "namespace")
+    source = " ".join(f"{{{{ {name} is defined }}}}" for name in (*names, "bos_token", "anything"))
+    with ChatTemplate(source, {}) as template:
+        assert theirs(Case(source, "", [])) == template.render([])
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_random_dialogues_become_the_prompts_of_transformers(name: str) -> None:
     chance = random.Random(name)  # noqa: S311 - dialogues, not keys

@@ -64,6 +64,11 @@ def test_a_file_without_a_template_has_none_and_a_named_one_is_found(tmp_path: P
         assert "</s>" == named.render([])
 
 
+def test_what_transformers_always_defines_is_defined() -> None:
+    source = "{{ documents is none }} {{ tools is none }} {{ add_generation_prompt }} {{ other is defined }}"
+    assert "True True True False" == rendered(source)
+
+
 def test_variables_and_todays_date_reach_the_template() -> None:
     source = "{{ strftime_now('%d %b %Y') }} {{ enable_thinking }} {{ missing is defined }}"
     with ChatTemplate(source, {}, now=lambda: datetime(2026, 2, 3, 4, 5, tzinfo=UTC)) as template:
