@@ -26,6 +26,7 @@ def load_brain(settings: Settings) -> HostBrain:
             precision=settings.precision,
             numerics=settings.numerics,
             threads=settings.threads,
+            lanes=settings.cpu_lanes,
             brain_id=settings.model_id,
             features=settings.features,
         )

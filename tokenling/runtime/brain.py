@@ -82,6 +82,7 @@ class Brain:
     unread: frozenset[str]
     """Inputs of the layout that the rewritten graph does not read: they need not be fed."""
     device: Device = CPU
+    lanes: int = 1
 
     @property
     def model_type(self) -> str:
@@ -102,9 +103,11 @@ def open_brain(
     threads: int = 1,
     brain_id: str | None = None,
     features: tuple[str, ...] | None = None,
+    lanes: int = 1,
 ) -> Brain:
     """The brain in the directory `path`, ready for lanes. Raises `BrainRefused` on the first breach of the contract.
 
+    `lanes`: how many threads at a time will run turns over it; several do not share ONNX Runtime's memory arena.
     `brain_id` and `features` are required for a foreign export without `brain.json`, and must match it where it is.
     Reads the files once, hashes what it reads, and loads exactly those bytes (external data apart, which ONNX Runtime
     opens itself after the check).
@@ -125,7 +128,7 @@ def open_brain(
     folder = str((root / graph_file).parent) if len(digests) > len(documents) + 1 else None
     rewritten = rewrite(graph, graph_file)
     del graph  # a large graph's bytes are not kept while ONNX Runtime makes its own of them
-    session = open_session(rewritten.model, numerics, threads, graph_file, folder=folder)
+    session = open_session(rewritten.model, numerics, threads, graph_file, folder=folder, arena=lanes == 1)
     unread = rewritten.unread
     del rewritten
     return_freed_memory()
@@ -144,6 +147,7 @@ def open_brain(
         ort_version=ort_version,
         ort_session=session,
         unread=unread,
+        lanes=lanes,
     )
 
 
