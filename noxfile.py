@@ -89,6 +89,13 @@ def crash(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def soak(session: nox.Session) -> None:
+    """An hour of everything at a real host: memory, open files, threads and the WAL must stay flat."""
+    install_locked(session, "test")
+    session.run("python", "tests/soak/soak_campaign.py", *session.posargs)
+
+
+@nox.session(default=False)
 def native(session: nox.Session) -> None:
     """The real host and brain over real HTTP: SUBTOKENLING_NATIVE_PROFILE=cpu (gpu, mixed), receipt in build/."""
     install_locked(session, "test")

@@ -300,14 +300,13 @@ class Executor:
             self.clock.forget(pet.pet_id)
             return None
         state, now = self._dispatch.state_of(pet, record), self._now_ms()
-        due_ms, ahead = rules.wake_ms(state), rules.is_ahead(state, now)
-        if due_ms > now and not ahead:
-            self.clock.schedule(pet.pet_id, due_ms)
+        if yields and self._goes_back(pet, state, now):
             return None
-        if yields and self._line.must_yield(pet.pet_id):
-            self._line.join(pet.pet_id)
-            return None
+        ahead = rules.is_ahead(state, now)
         step = await self._dispatch.catch_up.run(state, record.save, now, partial(rules.live, state, now))
+        if step.turn is None and not ahead and (due_ms := rules.wake_ms(state)) > now:
+            self.clock.schedule(pet.pet_id, due_ms)  # nothing to see has happened: the minutes are lived later
+            return None
         if step.turn is None or ahead or rules.gap_ms(state, now) > IN_LOOP_GAP_MS_MAX:
             lived = await self._commit_life(pet, record, step.state)
             if lived is not record:
@@ -317,6 +316,17 @@ class Executor:
             self.clock.schedule(pet.pet_id, max(rules.wake_ms(step.state), now + LOOK_AGAIN_MS))
             return None
         return self._put(pet, record, step.state, step.turn, now)
+
+    def _goes_back(self, pet: Resident, state: State, now_ms: int) -> bool:
+        """Whether a pet that has had its turn is done for now: it is not due, or others wait for its place."""
+        due_ms = rules.wake_ms(state)
+        if due_ms > now_ms and not rules.is_ahead(state, now_ms):
+            self.clock.schedule(pet.pet_id, due_ms)
+            return True
+        if self._line.must_yield(pet.pet_id):
+            self._line.join(pet.pet_id)
+            return True
+        return False
 
     def _put(self, pet: Resident, record: Record, state: State, turn: Turn, now_ms: int) -> Thought | None:
         if pet.retry is not None and pet.retry.turn_id == turn.id and pet.retry.at_ms > now_ms:

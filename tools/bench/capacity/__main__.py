@@ -1,9 +1,13 @@
-"""`python -m tools.bench.capacity`: one window, or the search for the largest number of pets."""
+"""`python -m tools.bench.capacity`: one window, a saturated one, or the search for the largest number of pets.
+
+Exits with 1 when the window's pets were not carried as promised.
+"""
 
 import argparse
 import json
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -11,52 +15,93 @@ import trio
 from tokenling.cli.brain_files import shipped_brain_dir
 from tools.bench.capacity import bare, population
 from tools.bench.capacity.served import Served
-from tools.bench.capacity.window import SETTLE_S, Window, asked_in, measure
+from tools.bench.capacity.traffic import turns_per_s
+from tools.bench.capacity.window import SETTLE_S, Plan, asked_in, measure, wait_until_looked_round
 
 BARE_TURNS_MAX = 400
+SEARCH_ROUNDS = 5
+BEHIND_MS = 30 * 60_000
+"""A saturated window's pets are so late: two idle turns each, more than any window lives."""
+
+Figures = dict[str, object]
 
 
-def brain_id_of(brain_dir: Path) -> str:
-    return str(json.loads((brain_dir / "brain.json").read_text())["id"])
-
-
-def one_window(chosen: argparse.Namespace, pets: int, seconds: float) -> tuple[Window, dict[str, object]]:
+def one_window(chosen: argparse.Namespace, plan: Plan, behind_ms: int = 0) -> Figures:
     """Write the pets, run the host over them, measure, and let the bare brain run the same turns."""
     brain_dir = chosen.brain or shipped_brain_dir()
+    brain_id = str(json.loads((brain_dir / "brain.json").read_text())["id"])
     with tempfile.TemporaryDirectory(dir=chosen.dir, prefix="capacity-") as made:
         database = Path(made) / "pets.sqlite"
-        written = trio.run(_write, database, pets, brain_id_of(brain_dir))
-        with Served(database, lanes=chosen.lanes, numerics=chosen.numerics, pets_max=pets, brain=brain_dir) as host:
-            window = measure(host, pets, seconds, settle_s=chosen.settle, profile=chosen.profile)
+        write = partial(population.write, database, active=plan.pets, parked=0, brain_id=brain_id, behind_ms=behind_ms)
+        written = trio.run(write)
+        with Served(
+            database, lanes=chosen.lanes, numerics=chosen.numerics, pets_max=plan.pets, brain=brain_dir
+        ) as host:
+            look_round_s = wait_until_looked_round(host, plan.pets)
+            window = measure(host, plan)
             stop_s = host.stop()
         receipts = asked_in(database, window.before.at_ms, window.after.at_ms, BARE_TURNS_MAX)
         alone = bare.turns_per_s(brain_dir, receipts, lanes=chosen.lanes, numerics=chosen.numerics)
-    figures = {
-        "brain": brain_id_of(brain_dir), "numerics": chosen.numerics, "lanes": chosen.lanes,
-        "saveBytes": written.save_bytes_mean, "startS": round(host.started_s, 2), "stopS": round(stop_s, 2),
+    bare_per_s = alone["turnsPerS"]
+    assert isinstance(bare_per_s, float)
+    return {
+        "brain": brain_id, "numerics": chosen.numerics, "lanes": chosen.lanes, "saveBytes": written.save_bytes_mean,
+        "startS": round(host.started_s, 2), "lookRoundS": round(look_round_s, 1), "stopS": round(stop_s, 2),
         "kept": window.kept(), **window.figures(), "bare": alone,
+        "ofBare": round(window.turns_per_s / bare_per_s, 3),
     }  # fmt: skip
-    return window, figures
 
 
-async def _write(database: Path, pets: int, brain_id: str) -> population.Population:
-    return await population.write(database, active=pets, parked=0, brain_id=brain_id)
+def search(chosen: argparse.Namespace) -> Figures:
+    """The largest number of pets that is carried: halving between one that is and one that is not; a line each."""
+    low, high, best = 0, chosen.pets, None
+    for _ in range(SEARCH_ROUNDS):
+        pets = high if best is None and low == 0 else (low + high) // 2
+        found = one_window(chosen, Plan(pets, chosen.seconds, chosen.settle))
+        print(json.dumps(found), flush=True)
+        if found["kept"]:
+            low, best = pets, found
+            high = max(high, 2 * pets) if pets == high else high
+        else:
+            high = pets
+    if best is None:
+        raise SystemExit(f"not even {high} pets were carried")
+    return best
+
+
+def saturated(chosen: argparse.Namespace) -> Figures:
+    """More turns due than can be run, in the traffic's own mix: what is sustained is all that there is."""
+    plan = Plan(chosen.pets, chosen.seconds, chosen.settle, as_of=chosen.as_of, profile=chosen.profile)
+    found = one_window(chosen, plan, BEHIND_MS)
+    one = sum(turns_per_s(1).values())
+    carried = found["turnsPerS"]
+    assert isinstance(carried, float)
+    return {**found, "petsByArithmetic": round(carried / one)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pets", type=int, default=1000)
-    parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--seconds", type=float, default=120.0, help="whole minutes: idle turns stand on minutes")
     parser.add_argument("--settle", type=float, default=SETTLE_S)
     parser.add_argument("--lanes", type=int, default=2)
     parser.add_argument("--numerics", choices=("exact", "fast"), default="exact")
+    parser.add_argument("--search", action="store_true", help="from --pets up or down")
+    parser.add_argument("--saturate", action="store_true", help="pets that are half an hour late")
+    parser.add_argument("--as-of", type=int, help="as many owners as of so many pets")
     parser.add_argument("--profile", action="store_true", help="sample the host with py-spy")
     parser.add_argument("--brain", type=Path)
     parser.add_argument("--dir", type=Path, help="where the database is written (default: temporary)")
     chosen = parser.parse_args()
-    window, figures = one_window(chosen, chosen.pets, chosen.seconds)
-    print(json.dumps(figures, indent=1))
-    sys.exit(not window.kept())
+    if chosen.search:
+        found = search(chosen)
+    elif chosen.saturate:
+        found = saturated(chosen)
+    else:
+        plan = Plan(chosen.pets, chosen.seconds, chosen.settle, chosen.as_of, chosen.profile)
+        found = one_window(chosen, plan)
+    print(json.dumps(found, indent=1))
+    sys.exit(not (found["kept"] or chosen.saturate))
 
 
 if __name__ == "__main__":

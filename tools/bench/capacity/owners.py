@@ -83,11 +83,14 @@ class Wire:
         self._key = who.key
         self._stream: trio.SocketStream | None = None
 
-    async def ask(self, method: str, rest: str = "", body: bytes = b"", tag: str = "") -> tuple[int, str, bytes]:
-        """Status, tag and body of the answer."""
+    async def ask(
+        self, method: str, rest: str = "", body: bytes = b"", tag: str = "", *, path: str | None = None
+    ) -> tuple[int, str, bytes]:
+        """Status, tag and body of the answer, from the pet's own path and `rest` unless a `path` is given."""
         if self._stream is None:
             self._stream = await trio.open_tcp_stream(self._host, self._port)
-        head = [f"{method} {self._path}{rest} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {self._key}"]
+        target = path or f"{self._path}{rest}"
+        head = [f"{method} {target} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {self._key}"]
         head += [f"If-None-Match: {tag}"] if tag else []
         head += ["Content-Type: application/json", f"Content-Length: {len(body)}"] if body else []
         await self._stream.send_all("\r\n".join((*head, "", "")).encode() + body)
@@ -201,11 +204,11 @@ def _revision(body: bytes) -> int:
     return int(found[1])
 
 
-async def run(address: str, pets: int, seconds: float, settle_s: float, seed: int) -> dict[str, object]:
+async def run(address: str, pets: int, seconds: float, settle_s: float, as_of: int) -> dict[str, object]:
     """All stays of a window; what is said before `settle_s` is not counted."""
     findings, began = Findings(time.monotonic() + settle_s), trio.current_time()
     async with trio.open_nursery() as nursery:
-        for stay in stays(pets, seconds, seed):
+        for stay in stays(pets, seconds, as_of=as_of):
             nursery.start_soon(Present(address, stay, findings).stay, began)
     return report(findings)
 
@@ -242,9 +245,10 @@ def main() -> None:
     parser.add_argument("pets", type=int)
     parser.add_argument("seconds", type=float)
     parser.add_argument("--settle", type=float, default=0.0)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--as-of", type=int, help="as many owners as of so many pets")
     chosen = parser.parse_args()
-    print(json.dumps(trio.run(run, chosen.address, chosen.pets, chosen.seconds, chosen.settle, chosen.seed)))
+    as_of = chosen.as_of or chosen.pets
+    print(json.dumps(trio.run(run, chosen.address, chosen.pets, chosen.seconds, chosen.settle, as_of)))
 
 
 if __name__ == "__main__":

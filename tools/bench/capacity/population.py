@@ -96,9 +96,12 @@ def save_of(number: int, templates: Sequence[bytes]) -> bytes:
     return templates[number % len(templates)].replace(SEED.encode(), f"pet{number}".encode())
 
 
-async def write(path: Path, *, active: int, parked: int, brain_id: str) -> Population:
-    """A new database at `path`. The first `active` numbers are active pets, the next `parked` are parked ones."""
-    began, now_ms = time.perf_counter(), time.time_ns() // 1_000_000
+async def write(path: Path, *, active: int, parked: int, brain_id: str, behind_ms: int = 0) -> Population:
+    """A new database at `path`. The first `active` numbers are active pets, the next `parked` are parked ones.
+
+    The pets have lived up to `behind_ms` ago.
+    """
+    began, now_ms = time.perf_counter(), time.time_ns() // 1_000_000 - behind_ms
     lives = [lived(days, number, brain_id, now_ms) for number, days in enumerate(LIVED_DAYS)]
     templates = tuple(engine.dump_save(_reseeded(life)) for life in lives)
     sizes: list[int] = []

@@ -32,6 +32,8 @@ class Usage:
     resident_bytes: int
     threads: int
     files: int
+    written_bytes: int = 0
+    """To the disk, as the system counts it."""
 
 
 def usage_of(pid: int) -> Usage:
@@ -43,7 +45,8 @@ def usage_of(pid: int) -> Usage:
     resident = int(status.partition("VmRSS:")[2].split()[0]) * 1024
     files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
     threads = int(status.partition("Threads:")[2].split()[0])
-    return Usage(time.monotonic(), loop_s, max(0.0, whole_s - loop_s), resident, threads, files)
+    written = int(Path(f"/proc/{pid}/io").read_text().partition("\nwrite_bytes:")[2].split()[0])
+    return Usage(time.monotonic(), loop_s, max(0.0, whole_s - loop_s), resident, threads, files, written)
 
 
 def machine_s() -> float:

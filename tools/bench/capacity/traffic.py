@@ -35,14 +35,17 @@ class Stay:
     first_say_s: float
 
 
-def stays(pets: int, window_s: float, seed: int) -> tuple[Stay, ...]:
-    """Who is here at the beginning, and who comes later. Nobody comes twice."""
-    return tuple(_stays(random.Random(f"stays {seed} {pets}"), pets, window_s))  # noqa: S311 - traffic, no secret
+def stays(pets: int, window_s: float, *, as_of: int, seed: int = 1) -> tuple[Stay, ...]:
+    """Who is here at the beginning, and who comes later. Nobody comes twice.
+
+    As many owners come as a population `as_of` so many has; they own some of the first `pets` pets.
+    """
+    return tuple(_stays(random.Random(f"stays {seed} {pets}"), pets, window_s, as_of))  # noqa: S311 - no secret
 
 
-def _stays(chance: random.Random, pets: int, window_s: float) -> Iterator[Stay]:
-    here = round(pets * STAY_S / DAY_S)
-    come = round(pets * window_s / DAY_S)
+def _stays(chance: random.Random, pets: int, window_s: float, as_of: int) -> Iterator[Stay]:
+    here = round(as_of * STAY_S / DAY_S)
+    come = round(as_of * window_s / DAY_S)
     numbers = chance.sample(range(pets), min(pets, here + come))
     for index, number in enumerate(numbers):
         from_s = 0.0 if index < here else chance.uniform(0.0, window_s)

@@ -17,6 +17,9 @@ SETTLE_S = 60.0
 owners' keys are known, caches are filled."""
 LINGER_S = 4.0
 """The owners stay beyond the window, so that none leaves it in a rush."""
+LOOK_ROUND_S_MAX = 600.0
+ON_THEIR_WAY = 64
+"""Pets that are being lived stand neither on the clock nor in the line."""
 IDLE_LATE_S_MAX = 1800.0
 """Twice the interval of a pet with four idle turns an hour."""
 WITHIN_2_S_MIN = 0.95
@@ -44,6 +47,7 @@ class Window:
     """What happened between two looks, and what the owners say of it."""
 
     pets: int
+    as_of: int
     before: Look
     after: Look
     owners: Mapping[str, object]
@@ -69,13 +73,15 @@ class Window:
 
     def figures(self) -> dict[str, object]:
         """Everything, as numbers for people and machines."""
-        asked, store_s = turns_per_s(self.pets), self.grew("tokenling_store_cpu_seconds_total")
+        asked, store_s = turns_per_s(self.as_of), self.grew("tokenling_store_cpu_seconds_total")
         threads_s = self.after.usage.threads_s - self.before.usage.threads_s
         loop_s = self.after.usage.loop_s - self.before.usage.loop_s
         machine, commits = self.after.machine_s - self.before.machine_s, self.grew("tokenling_store_commits_total")
         reactive, idle = self.turns("reactive"), self.turns("idle")
+        written = self.after.usage.written_bytes - self.before.usage.written_bytes
         return {
             "pets": self.pets,
+            "asOf": self.as_of,
             "seconds": round(self.seconds, 1),
             "turnsPerS": round(self.turns_per_s, 2),
             "askedPerS": round(sum(asked.values()), 2),
@@ -98,6 +104,7 @@ class Window:
             "commitsPerS": round(commits / self.seconds, 1),
             "writesPerCommit": round(self.grew("tokenling_store_writes_total") / commits, 2) if commits else None,
             "largestGroup": round(self.after.metrics.get("tokenling_store_largest_group", 0)),
+            "writtenMiBPerS": round(written / 2**20 / self.seconds, 2),
             "residentMiB": round(self.after.usage.resident_bytes / 2**20, 1),
             "inMemory": round(self.after.metrics.get("tokenling_pets_in_memory", 0)),
             "owners": dict(self.owners),
@@ -109,7 +116,7 @@ class Window:
     def kept(self) -> bool:
         """Whether this many pets were carried as promised."""
         within = self.owners.get("within2s")
-        asked = sum(turns_per_s(self.pets).values())
+        asked = sum(turns_per_s(self.as_of).values())
         late = self.turns("idle") - self.turns_within("idle", "1800.0")
         backlog = self.after.metrics.get("tokenling_pets_due", 0) - self.before.metrics.get("tokenling_pets_due", 0)
         return (
@@ -124,19 +131,29 @@ def _share(part: int, whole: int) -> float | None:
     return round(part / whole, 4) if whole else None
 
 
-def measure(host: Served, pets: int, seconds: float, *, settle_s: float = SETTLE_S, profile: bool = False) -> Window:
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a window is measured. `as_of`: as many owners come as of a population of so many."""
+
+    pets: int
+    seconds: float
+    settle_s: float = SETTLE_S
+    as_of: int | None = None
+    profile: bool = False
+
+
+def measure(host: Served, plan: Plan) -> Window:
     """Let owners come, wait until it has settled, and measure; the owners stay to the end."""
+    as_of = plan.as_of or plan.pets
+    arguments = [plan.pets, plan.settle_s + plan.seconds + LINGER_S, "--settle", plan.settle_s, "--as-of", as_of]
+    command = [sys.executable, "-m", "tools.bench.capacity.owners", host.address, *map(str, arguments)]
     began = time.monotonic()
-    command = [sys.executable, "-m", "tools.bench.capacity.owners", host.address, str(pets)]
-    with subprocess.Popen(
-        [*command, str(settle_s + seconds + LINGER_S), "--settle", str(settle_s)],
-        stdout=subprocess.PIPE, text=True,
-    ) as owners:  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as owners:
         try:
-            _wait_until(began + settle_s)
+            _wait_until(began + plan.settle_s)
             before, owners_before = look(host), usage_of(owners.pid)
-            sampling = Sampling(host.pid, seconds) if profile else None
-            _wait_until(began + settle_s + seconds)
+            sampling = Sampling(host.pid, plan.seconds) if plan.profile else None
+            _wait_until(began + plan.settle_s + plan.seconds)
             after, owners_after = look(host), usage_of(owners.pid)
             assert owners.stdout is not None
             said = json.loads(owners.stdout.read())
@@ -144,7 +161,18 @@ def measure(host: Served, pets: int, seconds: float, *, settle_s: float = SETTLE
             owners.kill()
             raise
     spent = owners_after.loop_s + owners_after.threads_s - owners_before.loop_s - owners_before.threads_s
-    return Window(pets, before, after, said, spent, None if sampling is None else sampling.shares())
+    return Window(plan.pets, as_of, before, after, said, spent, None if sampling is None else sampling.shares())
+
+
+def wait_until_looked_round(host: Served, pets: int) -> float:
+    """Seconds until every active pet is on the clock, or in the line."""
+    began = time.monotonic()
+    while time.monotonic() - began < LOOK_ROUND_S_MAX:
+        metrics = host.metrics()
+        if metrics["tokenling_pets_scheduled"] + metrics["tokenling_pets_due"] >= pets - ON_THEIR_WAY:
+            break
+        time.sleep(0.5)
+    return time.monotonic() - began
 
 
 def _wait_until(moment: float) -> None:

@@ -1,0 +1,63 @@
+"""The short profile of the soak, and proof that it would see a leak."""
+
+import pytest
+
+from soak.crowd import Seen
+from soak.flatness import grown
+from soak.soak_campaign import FILES_GROWTH_MAX, MEMORY_GROWTH_BYTES_MAX, Samples, soak, verdict
+
+SHORT_S = 40.0
+MIB = 2**20
+REST = {"filesOver": 0, "threadsOver": 0, "parked": 0, "connections": 0}
+
+
+def test_a_host_under_a_crowd_stays_flat_and_comes_to_rest() -> None:
+    found = soak(SHORT_S, visitors=12)
+    assert () == found.faults
+    for what in ("say 200", "park 200", "activate 200", "delete 204", "hung up", "stale epoch 409", "half a request"):
+        assert found.answers.get(what, 0) > 0, what
+
+
+def test_growth_is_the_typical_slope_and_no_jump() -> None:
+    assert 4 == grown([10, 11, 12, 13, 40])
+    assert 0 == grown([5, 5, 90, 5, 5])
+    assert 99 == pytest.approx(grown(list(range(100))))
+    assert 990 == pytest.approx(grown(list(range(1000))), rel=0.02)
+
+
+def steady(count: int = 100) -> Samples:
+    return Samples([150 * MIB] * count, [30.0] * count, [7.0] * count, [4.0 * MIB] * count)
+
+
+def test_a_steady_run_has_no_fault() -> None:
+    assert () == verdict(60, steady(), Seen(), REST, 0).faults
+
+
+LEAKS = {
+    "memory": ("memory grew", {"memory_bytes": MEMORY_GROWTH_BYTES_MAX / 70}),
+    "files": ("open files grew", {"files": FILES_GROWTH_MAX / 70}),
+    "threads": ("threads grew", {"threads": 0.05}),
+    "the WAL": ("the WAL reached", {"wal_bytes": MIB}),
+}
+
+
+@pytest.mark.parametrize(("said", "a_sample"), LEAKS.values(), ids=LEAKS)
+def test_a_leak_is_seen(said: str, a_sample: dict[str, float]) -> None:
+    samples = steady()
+    for name, step in a_sample.items():
+        series = getattr(samples, name)
+        series[:] = [value + at * step for at, value in enumerate(series)]
+    (fault,) = verdict(60, samples, Seen(), REST, 0).faults
+    assert fault.startswith(said)
+
+
+def test_what_does_not_come_to_rest_is_seen() -> None:
+    for rest, wal in (({**REST, "filesOver": 2}, 0), ({**REST, "parked": 1}, 0), ({**REST, "threadsOver": 4}, 0)):
+        assert 1 == len(verdict(60, steady(), Seen(), rest, wal).faults)
+    assert 1 == len(verdict(60, steady(), Seen(), REST, 32).faults)
+
+
+def test_an_answer_that_nobody_expected_is_seen() -> None:
+    seen = Seen()
+    seen.note("say", 500, 200)
+    assert ("unexpected: say 500, 1 times",) == verdict(60, steady(), seen, REST, 0).faults

@@ -1,0 +1,174 @@
+"""The capacity bench measures what it says: its traffic, its reading of the host, its verdicts; and a short run."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import trio
+
+from tokenling import engine
+from tokenling.protocol import Status
+from tokenling.store import open_store
+from tools.bench.capacity import population, profile, registered, traffic
+from tools.bench.capacity.owners import Findings, Owed, Present, Seen, report
+from tools.bench.capacity.people import person
+from tools.bench.capacity.served import Usage, parse_metrics
+from tools.bench.capacity.window import KEPT_UP_MIN, Look, Window
+
+NOW_MS = 1_780_315_200_000
+
+
+def test_twenty_minutes_a_day_are_spread_over_the_clock() -> None:
+    stays = traffic.stays(14_400, 600.0, as_of=14_400)
+    here = [stay for stay in stays if stay.from_s == 0]
+    assert (200, 100) == (len(here), len(stays) - len(here))
+    assert len(stays) == len({stay.number for stay in stays})
+    assert all(0 <= stay.from_s < stay.until_s <= 600 for stay in stays if stay.until_s < 600)
+    assert 0.4 < sum(stay.until_s for stay in here) / sum(600 for _ in here) < 0.9
+
+
+def test_as_many_owners_come_as_of_a_larger_population() -> None:
+    assert 200 == sum(stay.from_s == 0 for stay in traffic.stays(1_000, 60.0, as_of=14_400))
+
+
+def test_the_turns_that_the_traffic_asks_for_are_those_of_the_arithmetic() -> None:
+    asked = traffic.turns_per_s(1000)
+    assert math.isclose(4000 / 3600, asked["idle"])
+    assert math.isclose(1000 * 20 / 1440 / 20, asked["reactive"])
+
+
+def test_a_person_is_the_same_in_every_process_and_no_two_are() -> None:
+    assert person(7) == person(7)
+    assert 3 == len({person(1).pet_id, person(2).pet_id, person(1).device_id})
+    assert 43 == len(person(1).key)
+
+
+@pytest.mark.parametrize("days", [1, 14])
+def test_a_life_is_lived_up_to_now_with_nothing_due_and_awake(days: int) -> None:
+    life = population.lived(days, 0, "sprout-1", NOW_MS)
+    assert engine.pending_turn(life) is None
+    assert not life.asleep
+    step = engine.advance(life, NOW_MS + 3_600_000)
+    assert step.turn is not None
+    assert "idle" == step.turn.kind
+
+
+async def test_a_population_is_what_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "pets.sqlite"
+    written = await population.write(path, active=5, parked=20, brain_id="sprout-1")
+    assert (5, 20) == (written.active, written.parked)
+    async with open_store(path, now_ms=NOW_MS) as store:
+        counts = await store.counts()
+        assert (5, 20) == (counts.by_status[Status.ACTIVE], counts.by_status[Status.PARKED])
+        held = [await store.load(person(number).pet_id) for number in range(25)]
+    states = [engine.load_save(record.save) for record in held]
+    assert 25 == len({state.pet_seed for state in states})
+    assert [record.save for record in held] == [engine.dump_save(state) for state in states]
+
+
+PAGE = """# HELP x
+tokenling_turn_seconds_bucket{kind="idle",le="2.0"} 3.0
+tokenling_pets_due 7.0
+"""
+
+
+def test_a_metrics_page_is_read() -> None:
+    expected = {'tokenling_turn_seconds_bucket{kind="idle",le="2.0"}': 3.0, "tokenling_pets_due": 7.0}
+    assert expected == parse_metrics(PAGE)
+
+
+def look(at_s: float, **metrics: float) -> Look:
+    named = {
+        "idle": 'tokenling_turn_seconds_count{kind="idle"}',
+        "in_time": 'tokenling_turn_seconds_bucket{kind="idle",le="1800.0"}',
+        "due": "tokenling_pets_due",
+    }
+    return Look(Usage(at_s, 0, 0, 1, 1, 1), {named[name]: value for name, value in metrics.items()}, 0.0, 0)
+
+
+KEPT = Window(
+    900, 900, look(0, idle=0, in_time=0, due=0), look(60, idle=60, in_time=60, due=0), {"within2s": 0.95}, 1.0
+)
+
+
+def test_a_window_is_kept_when_owners_and_idle_turns_were_served_in_time() -> None:
+    assert KEPT.kept()
+    assert 1.0 == KEPT.turns_per_s
+
+
+def test_a_window_is_not_kept_when_any_promise_is_broken() -> None:
+    backlog = 1.2 * (1 - KEPT_UP_MIN) * 60 * sum(traffic.turns_per_s(900).values())
+    for broken in (
+        replace(KEPT, owners={"within2s": 0.94}),
+        replace(KEPT, owners={"within2s": None}),
+        replace(KEPT, after=look(60, idle=60, in_time=59, due=0)),
+        replace(KEPT, after=look(60, idle=60, in_time=60, due=backlog)),
+    ):
+        assert not broken.kept()
+
+
+def owner(findings: Findings) -> Present:
+    return Present("http://127.0.0.1:1", traffic.Stay(1, 0, 10, 0), findings)
+
+
+def test_a_reply_counts_once_a_view_that_holds_the_words_owes_none() -> None:
+    findings = Findings(from_s=0.0)
+    present = owner(findings)
+    present._owed = Owed(7, 100.0)
+    for seen in (Seen(6, False, 100.5), Seen(7, True, 101.0)):
+        present._seen = seen
+        present._settle()
+    assert [] == findings.reply_s
+    present._seen = Seen(8, False, 101.5)
+    present._settle()
+    present._settle()
+    assert [1.5] == findings.reply_s
+
+
+def test_words_that_were_never_answered_count_as_late() -> None:
+    findings = Findings(from_s=50.0)
+    for took in (0.1, 0.2, 3.0):
+        findings.note_reply(60.0, took)
+    findings.note_unanswered(60.0)
+    findings.note_unanswered(40.0)  # before the window
+    assert (3, 1, 0.5) == tuple(report(findings)[name] for name in ("replies", "unanswered", "within2s"))
+
+
+def test_a_sample_belongs_to_its_innermost_room() -> None:
+    collapsed = """run (trio/_core/_run.py:1);_drive (tokenling/host/executor.py:9);load (tokenling/engine/codec.py:3) 3
+run (trio/_core/_run.py:1);_drive (tokenling/host/executor.py:9);loads (json/__init__.py:3) 2
+run (trio/_core/_run.py:1);handle (hypercorn/protocol/h11.py:3) 4
+run (trio/_core/_run.py:1) 1
+"""
+    assert {"http": 0.4, "rules": 0.3, "dispatch": 0.2, "loop": 0.1} == profile.shares_of(collapsed)
+    assert profile.shares_of("") is None
+
+
+def test_a_house_of_parked_pets_starts_soon_and_small() -> None:
+    found = registered.measure(1000, 95)
+    assert found.kept
+    assert 50 == found.active
+    assert found.in_memory < 10  # those whose turn it is just now
+    assert found.ready_mib < 250
+
+
+def test_a_short_window_over_a_real_host_is_whole(tmp_path: Path) -> None:
+    from tools.bench.capacity import bare
+    from tools.bench.capacity.served import Served
+    from tools.bench.capacity.window import Plan, asked_in, measure, wait_until_looked_round
+
+    database = tmp_path / "pets.sqlite"
+    trio.run(lambda: population.write(database, active=40, parked=0, brain_id="sprout-1", behind_ms=30 * 60_000))
+    with Served(database, lanes=2, numerics="exact", pets_max=40) as host:
+        wait_until_looked_round(host, 40)
+        window = measure(host, Plan(40, 12.0, 1.0, as_of=400))
+        host.stop()
+    found = window.figures()
+    assert window.turns("idle") + window.turns("reactive") > 0
+    owners = found["owners"]
+    assert isinstance(owners, dict)
+    assert owners["replies"] > 0
+    assert {} == owners["faults"]
+    receipts = asked_in(database, 0, 2**60, 6)
+    assert bare.turns_per_s(registered.shipped_brain_dir(), receipts, lanes=2, numerics="exact")["turns"] == 6
