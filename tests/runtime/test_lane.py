@@ -369,6 +369,29 @@ async def lags_ms(lane: Lane, plan: DecodePlan, started: Callable[[], object], t
     return lags
 
 
+def test_lanes_that_run_at_once_without_ort_s_arena_write_what_one_lane_writes_with_it(
+    brain: Brain, brain_dir: Path
+) -> None:
+    plans = [
+        greedy_plan(brain, 40),
+        *(replace(greedy_plan(brain, 40), sampling=Sampling(850, 40, 920, n)) for n in range(5)),
+    ]
+    expected = [decode(open_lane(brain), plan).token_ids for plan in plans]
+    shared = open_brain(brain_dir, lanes=2)
+    found: list[list[tuple[int, ...]]] = [[], []]
+
+    def run(mine: list[tuple[int, ...]]) -> None:
+        lane = open_lane(shared)
+        mine += [decode(lane, plan).token_ids for plan in plans]
+
+    threads = [threading.Thread(target=run, args=(mine,)) for mine in found]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [expected, expected] == found
+
+
 class Watched:
     """An ORT session that counts the runs it was asked for."""
 

@@ -27,6 +27,7 @@ def load_brain(settings: Settings) -> HostBrain:
         precision=settings.precision if settings.precision_is_set else None,
         numerics=settings.numerics,
         threads=settings.threads,
+        lanes=settings.cpu_lanes,
         brain_id=settings.model_id,
         features=settings.features,
         graphs=graphs_beside(settings.database),

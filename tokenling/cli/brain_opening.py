@@ -19,6 +19,7 @@ class BrainChoice:
     precision: "Precision | None" = None
     numerics: "Numerics" = "exact"
     threads: int = 1
+    lanes: int = 1
     brain_id: str | None = None
     features: tuple[str, ...] | None = None
     graphs: Path | None = None
@@ -36,6 +37,7 @@ def open_chosen(choice: BrainChoice) -> "Brain":
             precision=choice.precision or "q4",
             numerics=choice.numerics,
             threads=choice.threads,
+            lanes=choice.lanes,
             brain_id=choice.brain_id,
             features=choice.features,
         )

@@ -84,6 +84,7 @@ class Brain:
     begin_ids: tuple[int, ...] = ()
     """What goes in front of every prompt: the BOS of a model that was trained with one."""
     device: Device = CPU
+    lanes: int = 1
 
     @property
     def model_type(self) -> str:
@@ -104,9 +105,11 @@ def open_brain(
     threads: int = 1,
     brain_id: str | None = None,
     features: tuple[str, ...] | None = None,
+    lanes: int = 1,
 ) -> Brain:
     """The brain in the directory `path`, ready for lanes. Raises `BrainRefused` on the first breach of the contract.
 
+    `lanes`: how many threads at a time will run turns over it; several do not share ONNX Runtime's memory arena.
     `brain_id` and `features` are required for a foreign export without `brain.json`, and must match it where it is.
     Reads the files once, hashes what it reads, and loads exactly those bytes (external data apart, which ONNX Runtime
     opens itself after the check).
@@ -127,7 +130,7 @@ def open_brain(
     folder = str((root / graph_file).parent) if len(digests) > len(documents) + 1 else None
     rewritten = rewrite(graph, graph_file)
     del graph  # a large graph's bytes are not kept while ONNX Runtime makes its own of them
-    session = open_session(rewritten.model, numerics, threads, graph_file, folder=folder)
+    session = open_session(rewritten.model, numerics, threads, graph_file, folder=folder, arena=lanes == 1)
     unread = rewritten.unread
     del rewritten
     return_freed_memory()
@@ -146,6 +149,7 @@ def open_brain(
         ort_version=ort_version,
         ort_session=session,
         unread=unread,
+        lanes=lanes,
     )
 
 

@@ -52,7 +52,9 @@ def open_rows(brain: Brain, path: Path | str, most: int) -> tuple[RowGraph, ...]
     opened = []
     for rows in row_counts(most):
         made = with_rows(graph, graph_file, brain.layout, rows)
-        session = open_session(made.model, brain.numerics, brain.threads, graph_file, folder=folder)
+        session = open_session(
+            made.model, brain.numerics, brain.threads, graph_file, folder=folder, arena=brain.lanes == 1
+        )
         opened.append(RowGraph(rows, session, made.unread))
         if brain.numerics == "exact":
             prove(brain, opened[-1])

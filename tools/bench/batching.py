@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 import trio
 
-from tokenling.cli.brain_files import shipped_brain_dir
+from tokenling.cli.brain_files import SHIPPED_BRAIN, shipped_brain_dir
 from tokenling.engine.request import GenerationRequest
 from tokenling.host.executor_queue import Job, Router
 from tokenling.host.generator import BrainGenerator
 from tokenling.host.ports import Generated, Generator
 from tokenling.host.worker import Worker
-from tokenling.runtime import BatchLane, BatchPool, Brain, open_brain, open_lane, open_rows
+from tokenling.runtime import BatchLane, BatchPool, Numerics, open_brain, open_lane, open_rows
 from tools.bench.lanes import requests
 
 PETS = (1, 2, 4, 8, 16)
@@ -67,16 +67,17 @@ async def crowd(generators: Sequence[Generator], asked: Sequence[Sequence[Genera
     return Figures(len(took_s) / whole_s, written / whole_s, statistics.median(took_s) * 1000)
 
 
-def ways_of(brain: Brain, rows: int) -> Mapping[str, Callable[[], Sequence[Generator]]]:
-    """Name to lanes, made anew for each crowd."""
-    graphs = open_rows(brain, shipped_brain_dir(), rows)
+def ways_of(numerics: Numerics, rows: int) -> Mapping[str, Callable[[], Sequence[Generator]]]:
+    """Name to lanes, made anew for each crowd, over brains that are opened as the host opens them."""
+    brains = {count: open_brain(shipped_brain_dir(), numerics=numerics, threads=1, lanes=count) for count in (1, 2)}
+    graphs = {count: open_rows(brain, shipped_brain_dir(), rows) for count, brain in brains.items()}
 
     def lanes(count: int) -> Sequence[Generator]:
-        return [BrainGenerator(brain, open_lane(brain)) for _ in range(count)]
+        return [BrainGenerator(brains[count], open_lane(brains[count])) for _ in range(count)]
 
     def batched(count: int) -> Sequence[Generator]:
-        pool = BatchPool([BatchLane(brain, graphs) for _ in range(count)])
-        return [BrainGenerator(brain, pool)] * pool.rows_max
+        pool = BatchPool([BatchLane(brains[count], graphs[count]) for _ in range(count)])
+        return [BrainGenerator(brains[count], pool)] * pool.rows_max
 
     return {
         "1 lane": lambda: lanes(1),
@@ -86,11 +87,10 @@ def ways_of(brain: Brain, rows: int) -> Mapping[str, Callable[[], Sequence[Gener
     }
 
 
-def measure(numerics: str, rows: int, rounds: int, pets: Sequence[int]) -> list[dict[str, object]]:
+def measure(numerics: Numerics, rows: int, rounds: int, pets: Sequence[int]) -> list[dict[str, object]]:
     """A line for each way and number of pets."""
-    brain = open_brain(shipped_brain_dir(), numerics="fast" if numerics == "fast" else "exact", threads=1)
-    asked = requests(max(pets) * TURNS_EACH, brain.id)
-    ways = ways_of(brain, rows)
+    asked = requests(max(pets) * TURNS_EACH, SHIPPED_BRAIN)
+    ways = ways_of(numerics, rows)
     lines: list[dict[str, object]] = []
     for count in pets:
         shares = [asked[number::count][:TURNS_EACH] for number in range(count)]
@@ -119,7 +119,8 @@ def main() -> None:
     chosen = parser.parse_args()
     sys.setswitchinterval(SWITCH_S)
     print(f"cores {len(os.sched_getaffinity(0))}, load {os.getloadavg()[0]:.1f}", file=sys.stderr)
-    for numerics in ("exact", "fast") if chosen.numerics == "both" else (chosen.numerics,):
+    both: tuple[Numerics, ...] = ("exact", "fast")
+    for numerics in both if chosen.numerics == "both" else (chosen.numerics,):
         for line in measure(numerics, chosen.rows, chosen.rounds, chosen.pets):
             shown = "  ".join(f"{value:>18}" if isinstance(value, str) else f"{value:8}" for value in line.values())
             print(json.dumps(line) if chosen.json else shown, flush=True)
