@@ -119,6 +119,7 @@ def test_what_was_made_otherwise_is_not_provable_here(field: str, value: str, pa
         ({"pieces": [[3]]}, "receipt_field"),
         ({"pieces": [[0, 1]]}, "receipt_field"),
         ({"pieces": [[1, -1]]}, "receipt_field"),
+        ({"pieces": [[1, True]]}, "receipt_field"),
         ({"pieces": [["1", 1]]}, "receipt_field"),
         ({"pieces": [[5, 1]]}, "receipt_field"),  # the whole prompt: nothing left to choose from
         ({"pieces": [[1, 2**53]]}, "receipt_field"),

@@ -2,10 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tiny_brain
 
@@ -15,6 +16,7 @@ from tokenling.runtime import (
     Cancellation,
     Lane,
     ReceiptRefused,
+    SequenceSteps,
     Verdict,
     decode,
     make_receipt,
@@ -25,6 +27,8 @@ from tokenling.runtime import (
 )
 from tokenling.runtime.documents import canonical_json
 from tokenling.runtime.receipts import RECEIPT_BYTES_MAX, ids_sha256, parse_owner_receipt
+from tokenling.runtime.sampling import Logits
+from tokenling.runtime.steps import Steps
 
 Document = dict[str, object]
 
@@ -60,6 +64,28 @@ def test_a_turn_with_lookups_verifies(brain: Brain, lane: Lane, pet_request: Gen
             assert Verdict("identical") == verify(receipt, brain)
             return
     raise AssertionError("no seed of 400 asked anything")
+
+
+def test_a_turn_is_proved_over_whatever_steps_are_given(
+    brain: Brain, lane: Lane, pet_request: GenerationRequest
+) -> None:
+    plan = plan_turn(pet_request, brain)
+    receipt = make_receipt(plan, decode(lane, plan), brain, lane, request=pet_request).owner_json()
+    opened: list[int] = []
+
+    def open_steps(brain: Brain, capacity: int, cancellation: Cancellation) -> SequenceSteps:
+        opened.append(capacity)
+        return Steps(brain, capacity, cancellation)
+
+    class Contrary(Steps):
+        """Steps that give the likeliest token the least weight."""
+
+        def step(self, ids: Sequence[int]) -> Logits:
+            return np.negative(super().step(ids))
+
+    assert "identical" == verify(receipt, brain, open_steps=open_steps).kind
+    assert [len(plan.prompt_ids) + plan.max_new] == opened
+    assert "different" == verify(receipt, brain, open_steps=Contrary).kind
 
 
 def test_a_cancelled_turn_verifies_as_far_as_it_came(brain: Brain, lane: Lane, pet_request: GenerationRequest) -> None:

@@ -192,7 +192,8 @@ def _pieces(document: JsonObject, prompt_tokens: int) -> Ids:
     found: list[int] = []
     total = 0
     for run in _listed(document, "pieces", list):
-        numbers = [n for n in run if isinstance(n, int) and n > 0] if isinstance(run, list) else []
+        entries = run if isinstance(run, list) else []
+        numbers = [n for n in entries if isinstance(n, int) and not isinstance(n, bool) and n > 0]
         if len(numbers) != 2 or run != numbers:
             raise ReceiptRefused("receipt_field", "pieces", "an entry that is no run", "pairs of a length and a count")
         length, count = numbers
