@@ -40,7 +40,16 @@ def move_to_host(page, origin: str) -> None:
     expect(page.get_by_role("dialog")).to_contain_text("its chat with you, diary, memories")
     page.get_by_role("button", name="Move Pip").click()
     expect(page.locator(".where-now")).to_contain_text("Pip lives on", timeout=LONG_MS)
+    arrived(page, "Pip lives on")
+
+
+def arrived(page, where: str) -> None:
+    """The end of a move is told, in the sheet and in the room, and stays until it has been seen."""
+    expect(page.locator("dialog .told")).to_contain_text(where)
+    expect(page.locator(".steps .done")).to_have_count(2)
+    page.get_by_role("dialog").get_by_role("button", name="Done").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator('.room[data-away="false"]')).to_be_visible()
 
 
 def said(page, text: str) -> None:
@@ -80,6 +89,7 @@ def test_a_pet_moves_to_a_host_is_joined_by_card_and_comes_home(visit, host):
     page.get_by_role("button", name="Bring it home").click()
     page.get_by_role("dialog").get_by_role("button", name="Bring it home").click()
     expect(page.locator(".where-now")).to_contain_text("lives in this page", timeout=LONG_MS)
+    arrived(page, "lives in this page now")
     page.get_by_role("tab", name="Talk").click()
     assert page.locator(".line.mine .said").all_inner_texts() == ["remember the sea", "are you there?"]
 

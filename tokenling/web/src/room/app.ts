@@ -4,6 +4,7 @@ import type { HouseholdSnapshot } from "../contract.ts";
 import { Companion, type Screens } from "./companion.ts";
 import { html, put } from "./dom.ts";
 import { hueOfSeed } from "./model.ts";
+import { withCame, type Arrival } from "./namesakes.ts";
 import type { RoomParts } from "./parts.ts";
 import { problemText, say } from "./strings.ts";
 import { refuse } from "./refused.ts";
@@ -84,6 +85,7 @@ export class App {
       show: (other) => void this.show(other),
       meet: () => void this.meet(),
       importFile: (file) => void this.#importFile(file),
+      joinCard: () => void this.#joinCard(),
       leave: () => void this.start(),
     };
     const companion = new Companion(this.parts, localId, screens);
@@ -123,6 +125,7 @@ export class App {
     meet.room.act("hatch");
     try {
       const localId = await household.adopt({ name, petSeed, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone });
+      await this.#came(localId, "egg");
       await this.show(localId);
       announce(say("meet.done", { name }));
       // a wish, not a need: the browser may refuse, and the house tells which it was
@@ -136,6 +139,7 @@ export class App {
     try {
       if (file.size > FILE_BYTES_MAX) throw { code: "file_size" };
       const localId = await this.parts.household.importSave(await file.text());
+      await this.#came(localId, "file");
       await this.show(localId);
       this.parts.announce(say("import.done"));
     } catch (problem) {
@@ -146,7 +150,16 @@ export class App {
   async #joinCard(): Promise<void> {
     const { household } = this.parts;
     const localId = await takeCard({ read: (text) => household.readCard(text), join: (text) => household.joinCard(text) });
-    if (localId) await this.show(localId);
+    if (!localId) return;
+    await this.#came(localId, "card");
+    await this.show(localId);
+  }
+
+  /** Noted so that pets that look alike can be told apart. Where nothing can be noted, they cannot. */
+  async #came(localId: string, how: Arrival): Promise<void> {
+    const { household } = this.parts;
+    const known = household.snapshot().pets.map((pet) => pet.localId);
+    await household.setNotes((notes) => withCame(notes, localId, { how, atMs: Date.now() }, known)).catch(() => undefined);
   }
 
   #tell(text: string): void {

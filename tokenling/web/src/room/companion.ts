@@ -2,20 +2,22 @@
 
 import type { Command, Home, HomeSnapshot, HouseholdSnapshot } from "../contract.ts";
 import { alertsOf, alertsPermission, askForAlerts, showAlert, wantedAlerts } from "./alerts.ts";
-import { freshEffects, playOf } from "./effects.ts";
+import { freshEffects, playOf, type Play } from "./effects.ts";
 import { newsSince } from "./events.ts";
 import { speaksOfHarm } from "./help.ts";
 import { startIdle } from "./idle.ts";
-import { notePlayed, playedId } from "./kept.ts";
+import { hatchedMs, noteHatched, notePlayed, playedId } from "./kept.ts";
 import { percentOf } from "./loading.ts";
 import { modelOf, type ChatLine, type DiaryPage, type Model } from "./model.ts";
 import type { RoomParts } from "./parts.ts";
+import { cameOf, type Came } from "./namesakes.ts";
 import { nameOf, problemText, say } from "./strings.ts";
 import { mark } from "../site/marks.ts";
+import { dayAndTime } from "./times.ts";
 import { keptSamples, noteBody } from "./week.ts";
 import { bannersOf } from "./notices.ts";
 import type { Banner } from "./views/banners.ts";
-import { showCard, takeCard } from "./views/cards.ts";
+import { showCard } from "./views/cards.ts";
 import { playCatch } from "./views/catch.ts";
 import { makeDiary } from "./views/diary.ts";
 import { makeFrame, stateLine, type Tab } from "./views/frame.ts";
@@ -41,6 +43,7 @@ export interface Screens {
   show(localId: string): void;
   meet(): void;
   importFile(file: File): void;
+  joinCard(): void;
   /** The pet has gone: another one, or an egg. */
   leave(): void;
 }
@@ -65,6 +68,7 @@ export class Companion {
   #watchedMs = 0;
   #readMs: number | null = null;
   #cameHome = false;
+  #came: Record<string, Came> = {};
   #greeted = false;
 
   constructor(
@@ -97,6 +101,7 @@ export class Companion {
       selected: (tab) => this.#selected(tab),
       sound: () => this.#flip("sound"),
       quiet: () => this.#flip("quiet"),
+      announce: parts.announce,
     });
   }
 
@@ -106,7 +111,9 @@ export class Companion {
 
   async start(): Promise<void> {
     const { household, preferences, loading } = this.parts;
-    const { seen } = await household.notes();
+    const notes = await household.notes();
+    const { seen } = notes;
+    this.#came = cameOf(notes);
     const mine = seen[this.localId];
     this.#seenMs = mine?.atMs ?? null;
     this.#watchedMs = mine?.watchedMs ?? 0;
@@ -153,10 +160,12 @@ export class Companion {
   #take(snapshot: HomeSnapshot): void {
     const before = this.#model;
     const linkBefore = this.#snapshot.link;
+    const arrived = arrivalOf(this.#snapshot, snapshot);
     this.#snapshot = snapshot;
     this.#model = modelOf(snapshot);
     if (this.#model) this.#took(this.#model, before, linkBefore);
     this.#render();
+    if (arrived && this.#model) this.#arrive(this.#model, arrived);
     if (this.#model !== null && snapshot.link === "running") mark("living");
   }
 
@@ -164,6 +173,8 @@ export class Companion {
     const old = model.copyAtMs !== null;
     this.#clockOffsetMs = old ? 0 : this.#offsetOf(model);
     if (!old) this.#playEffects(model);
+    const hatched = model.events.find(({ kind }) => kind === "hatched");
+    if (hatched) noteHatched(this.localId, hatched.atMs);
     // a first look and the missed time that is lived late are told by the card, not spoken as if they were now
     const live = before !== null && before.copyAtMs === null && linkBefore !== "catching_up" && linkBefore !== "starting";
     if (live && model.link !== "catching_up") this.#tellChanges(before, model);
@@ -171,6 +182,11 @@ export class Companion {
       noteBody(this.localId, this.#nowMs(), model.meters);
       this.#heard();
     }
+  }
+
+  #arrive({ name, host }: Model, where: "local" | "remote"): void {
+    this.#view.room.arrive();
+    this.#celebrate(say(`move.done.${where}`, { name, host: hostName(host) }));
   }
 
   /** The host's clock, when it is off by more than a look: the pet lives by that one. */
@@ -191,12 +207,36 @@ export class Companion {
     const { fresh, seenId } = freshEffects(model.effects, seen, model.nextEffect);
     if (seenId !== seen) notePlayed(this.localId, seenId);
     if (model.link === "catching_up") return;
+    let afterMs = 0;
     for (const effect of fresh) {
       const play = playOf(effect);
-      if (play?.movement) this.#view.room.act(play.movement, play.item);
-      if (play?.sparks) this.#view.room.sparks(play.sparks);
-      if (play?.sound) this.parts.sounds.play(play.sound);
+      if (!play) continue;
+      this.#later(afterMs, () => this.#playOne(effect.kind, play));
+      afterMs += play.aloneMs ?? 0;
     }
+  }
+
+  #playOne(kind: string, { movement, item, sparks, sparksAfterMs = 0, sound }: Play): void {
+    const name = this.#model?.name ?? "";
+    if (movement) this.#view.room.act(movement, item);
+    if (sparks) this.#later(sparksAfterMs, () => this.#view.room.sparks(sparks));
+    if (sound) this.#later(sparksAfterMs, () => this.parts.sounds.play(sound));
+    if (kind !== "hatch") return;
+    this.#frame.select("talk"); // a moment that comes once is not missed behind a tab
+    this.#later(sparksAfterMs, () => this.#celebrate(say("event.hatched", { name })));
+  }
+
+  /** Said in the room itself, large, for a moment; the live region says it, too. */
+  #celebrate(text: string): void {
+    this.#view.celebrate(text);
+    this.parts.announce(text);
+  }
+
+  /** At once where there is nothing to wait for. Ends with the companion. */
+  #later(afterMs: number, act: () => void): void {
+    if (afterMs === 0) return act();
+    const timer = setTimeout(act, afterMs);
+    this.#ways.push(() => clearTimeout(timer));
   }
 
   #tellChanges(before: Model, model: Model): void {
@@ -206,7 +246,7 @@ export class Companion {
     for (const line of fresh.slice(-2)) announce(say("talk.said", { name: model.name, text: line.text }));
     if (before.asleep !== model.asleep && model.stage !== "egg")
       announce(say(model.asleep ? "said.asleep" : "said.awake", { name: model.name }));
-    if (before.stage !== model.stage) announce(stateLine(model));
+    if (before.stage !== model.stage && before.stage !== "egg") announce(stateLine(model));
     if (!before.game && model.game) announce(say("game.ready", { name: model.name }));
     const facts = { hidden: document.hidden, nowMs: this.#nowMs(), permission: alertsPermission() };
     for (const alert of wantedAlerts(alertsOf(before, model), preferences.now, model.zone, facts)) showAlert(model.name, alert);
@@ -232,14 +272,14 @@ export class Companion {
     const { lines, more } = newsSince(model, sinceMs, this.#watchedMs);
     if (lines.length > 0)
       this.#talk.showAway(
-        awayCard(lines, more, () => this.#closeAway()),
+        awayCard({ lines, more, since: dayAndTime(sinceMs, model.zone) }, () => this.#closeAway()),
         Math.max(sinceMs, this.#watchedMs),
       );
     return true;
   }
 
   #closeAway(): void {
-    this.#talk.showAway(null);
+    this.#talk.closeAway();
     this.#render();
     this.#talk.focus();
   }
@@ -286,7 +326,7 @@ export class Companion {
     const { sound, quiet } = preferences.now;
     this.#view.update(model, nowMs, { unread, quiet });
     this.#talk.update(model, { help: this.#helped && !preferences.now.helpHidden });
-    this.#diary.update(model);
+    this.#diary.update(model, hatchedMs(this.localId));
     this.#life.update(model, keptSamples(this.localId), nowMs);
     this.#house.update({
       model,
@@ -296,6 +336,7 @@ export class Companion {
       alertsPermission: alertsPermission(),
       offline: offline.state(),
       nowMs,
+      came: this.#came,
     });
     this.#frame.update(model, { sound, quiet, loading: this.#loadingText(model), catchUp: this.#catchUpPercent() });
     this.#frame.mark("talk", unread);
@@ -336,7 +377,7 @@ export class Companion {
   #alertsOffer(): { accept: () => void; decline: () => void } | null {
     const { preferences } = this.parts;
     const model = this.#model;
-    if (!model || preferences.now.alertsOffered || preferences.now.alerts || preferences.now.quiet) return null;
+    if (!model || this.#talk.tells() || preferences.now.alertsOffered || preferences.now.alerts || preferences.now.quiet) return null;
     if (alertsPermission() !== "default" || model.chat.filter((line) => !line.mine).length < 6) return null;
     return { accept: () => void this.#alerts(true), decline: () => preferences.set({ alertsOffered: true }) };
   }
@@ -487,7 +528,7 @@ export class Companion {
       forget: guarded(() => this.#forget()),
       show: (localId) => this.screens.show(localId),
       adopt: () => this.screens.meet(),
-      joinCard: guarded(() => this.#joinCard()),
+      joinCard: () => this.screens.joinCard(),
       persist: guarded(() => this.#persist()),
     };
   }
@@ -541,15 +582,15 @@ export class Companion {
     this.tell(say("key.done"));
   }
 
-  async #joinCard(): Promise<void> {
-    const { household } = this.parts;
-    const localId = await takeCard({ read: (text) => household.readCard(text), join: (text) => household.joinCard(text) });
-    if (localId) this.screens.show(localId);
-  }
-
   async #persist(): Promise<void> {
     this.tell(say((await this.parts.household.persist()) ? "home.kept" : "home.refused"));
   }
+}
+
+/** Where a move has just ended, when it ended where it led to. */
+function arrivalOf(before: HomeSnapshot, now: HomeSnapshot): "local" | "remote" | null {
+  const to = before.move?.to;
+  return now.move === null && (to === "remote" || to === "local") && now.kind === to ? to : null;
 }
 
 function newestWordsMs(model: Model): number {

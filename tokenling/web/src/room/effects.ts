@@ -10,13 +10,20 @@ export interface Play {
   item?: string;
   sparks?: SparkKind;
   sound?: SoundName;
+  /** How long it has the room for itself: what comes with it is played after it. */
+  aloneMs?: number;
+  /** When in it the sparks fly. */
+  sparksAfterMs?: number;
 }
 
 /** More than this at once would be noise: a page that was away for a moment plays the newest. */
 export const AT_ONCE_MAX = 3;
 
+/** Rocking, cracking, the shell falling away: scene.css plays it over this time. */
+export const HATCH_MS = 4200;
+
 const PLAYS: Record<string, Play> = {
-  hatch: { movement: "hatch", sparks: "star", sound: "chime" },
+  hatch: { movement: "hatch", sparks: "star", sound: "chime", aloneMs: HATCH_MS, sparksAfterMs: HATCH_MS / 2 },
   grow: { movement: "stretch", sparks: "star", sound: "chime" },
   feed: { movement: "eat", sparks: "crumb", sound: "munch" },
   wash: { movement: "wash", sparks: "bubble", sound: "splash" },

@@ -20,6 +20,7 @@ const LINES: Record<string, readonly string[]> = {
   send: ["M4 12 20 5l-5 15-3-6-8-2Z", "m12 14 8-9"],
   close: ["m6 6 12 12", "m18 6-12 12"],
   back: ["m14 6-6 6 6 6"],
+  down: ["M12 5v14", "m6 13 6 6 6-6"],
   next: ["m10 6 6 6-6 6"],
   first: ["m17 6-6 6 6 6", "M7 6v12"],
   last: ["m7 6 6 6-6 6", "M17 6v12"],

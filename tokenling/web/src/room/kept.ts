@@ -3,6 +3,7 @@
 
 const PREFERENCES = "tokenling.room.v1";
 const PLAYED = "tokenling.room.played.v1";
+const HATCHED = "tokenling.room.hatched.v1";
 /** Pets whose played effects are remembered. A guess: more than any browser holds. */
 const PLAYED_PETS_MAX = 64;
 
@@ -87,6 +88,19 @@ export function notePlayed(localId: string, id: number): void {
   const { [localId]: _, ...others } = parsed(read(PLAYED));
   const kept = [...Object.entries(others), [localId, id]].slice(-PLAYED_PETS_MAX);
   write(PLAYED, JSON.stringify(Object.fromEntries(kept)));
+}
+
+/** When a pet hatched, as long as its events told it; null where this browser did not see it in time. */
+export function hatchedMs(localId: string): number | null {
+  const atMs = parsed(read(HATCHED))[localId];
+  return typeof atMs === "number" && Number.isFinite(atMs) ? atMs : null;
+}
+
+export function noteHatched(localId: string, atMs: number): void {
+  const { [localId]: known, ...others } = parsed(read(HATCHED));
+  if (known === atMs) return;
+  const kept = [...Object.entries(others), [localId, atMs]].slice(-PLAYED_PETS_MAX);
+  write(HATCHED, JSON.stringify(Object.fromEntries(kept)));
 }
 
 export function read(key: string): string | null {

@@ -22,7 +22,12 @@ export class Loading {
     return this.#now;
   }
 
-  progress = ({ part, loaded, total }: Progress): void => this.#set(part, { loaded, total, failed: null });
+  /** What was said to be there stays there: a part that is asked for again after a stall counts on from where it was. */
+  progress = ({ part, loaded, total }: Progress): void => {
+    const before = this.#now[part];
+    const went = before.failed === null && shareOf({ loaded, total }) < shareOf(before);
+    this.#set(part, went ? {} : { loaded, total, failed: null });
+  };
 
   ready(part: Progress["part"]): void {
     this.#set(part, { ready: true, failed: null });
@@ -42,6 +47,10 @@ export class Loading {
     this.#now = { ...this.#now, [part]: { ...this.#now[part], ...change } };
     for (const listener of this.#listeners) listener(this.#now);
   }
+}
+
+function shareOf({ loaded, total }: Pick<PartLoad, "loaded" | "total">): number {
+  return total > 0 ? loaded / total : 0;
 }
 
 /** Whole percents of one part; 100 only when it is ready. */

@@ -6,8 +6,13 @@ import { nameOf, say } from "./strings.ts";
 export interface Option {
   label: string;
   ppm: number;
-  /** Of the largest share, for the length of its bar. */
+  /** Of all there was, 0 to 1: the length of its bar. */
   bar: number;
+}
+
+export interface Heard {
+  who: "owner" | "pet" | "happening";
+  text: string;
 }
 
 export interface ChoiceTold {
@@ -19,9 +24,11 @@ export interface ChoiceTold {
 
 export interface MindTold {
   kind: string;
-  /** The sentences that told it who and where it is. */
+  /** The sentences that told it who and where it is, word for word. */
   told: string[];
-  lines: { mine: boolean; text: string }[];
+  /** The same, each with what it is about. */
+  noticed: { about: string; text: string }[];
+  lines: Heard[];
   possible: string[];
   lookups: { asked: string; answer: string }[];
   looked: { asked: string; answer: string }[];
@@ -40,9 +47,11 @@ export function mindOf(turn: MindTurn, name: string): MindTold {
   const answers = objectOf(request.answers);
   const used = textsOf(receipt.insertionsUsed);
   const lookups = Object.entries(answers).map(([tag, answer]) => ({ asked: tagWords(tag), answer: textOf(answer) }));
+  const told = textOf(request.header).split("\n").filter(Boolean);
   return {
     kind: turn.kind ?? "reactive",
-    told: textOf(request.header).split("\n").filter(Boolean),
+    told,
+    noticed: told.map(noticedOf),
     lines: textsOf(request.lines).map((line) => lineOf(line, name)),
     possible: textsOf(request.tags)
       .filter((tag) => !(tag in answers))
@@ -65,11 +74,28 @@ function factsOf(receipt: JsonObject, request: JsonObject): MindTold["facts"] {
   };
 }
 
+/** What a header line is about, by how it begins (`tokenling/engine/prompts.py`). */
+const ABOUT: readonly (readonly [begins: RegExp, about: string])[] = [
+  [/^(?=Awake |Asleep )/, "now"],
+  [/^Body: /, "body"],
+  [/^(?=Snacks: |Wants )/, "wants"],
+  [/^Offer: /, "offer"],
+  [/^Knows: /, "knows"],
+  [/^Recall: /, "recall"],
+  [/^Lately: /, "lately"],
+];
+
+function noticedOf(line: string): { about: string; text: string } {
+  const found = ABOUT.find(([begins]) => begins.test(line));
+  return found ? { about: found[1], text: line.replace(found[0], "") } : { about: "who", text: line };
+}
+
 /** `Owner: hi` and `Pip: hm` as they stand in a prompt; a line in parentheses is a happening. */
-function lineOf(line: string, name: string): { mine: boolean; text: string } {
-  const mine = line.startsWith("Owner:");
+function lineOf(line: string, name: string): Heard {
+  if (line.startsWith("Owner:")) return { who: "owner", text: line.slice(6).trim() };
   const own = `${name}:`;
-  return { mine, text: (mine ? line.slice(6) : line.startsWith(own) ? line.slice(own.length) : line).trim() };
+  if (line.startsWith(own)) return { who: "pet", text: line.slice(own.length).trim() };
+  return { who: "happening", text: line.replace(/^\((.*)\)$/, "$1").trim() };
 }
 
 /** Each choice with its likeliest options. A tag is written in several pieces and each was a choice of its own: here they
@@ -80,8 +106,7 @@ export function choicesOf(choices: readonly Choice[], tags: readonly string[]): 
     const all = [...shares].map(([key, ppm]) => ({ label: optionWords(key, tags), ppm }));
     if (WHOLE_PPM - total >= WORDS_PPM_MIN) all.push({ label: say("mind.words"), ppm: WHOLE_PPM - total });
     all.sort((a, b) => b.ppm - a.ppm || (a.label < b.label ? -1 : 1));
-    const most = all[0]?.ppm ?? 0;
-    const options = all.slice(0, OPTIONS_MAX).map((option) => ({ ...option, bar: most > 0 ? option.ppm / most : 0 }));
+    const options = all.slice(0, OPTIONS_MAX).map((option) => ({ ...option, bar: Math.min(1, option.ppm / WHOLE_PPM) }));
     return { step, options, restPpm: all.slice(OPTIONS_MAX).reduce((sum, { ppm }) => sum + ppm, 0) };
   });
 }

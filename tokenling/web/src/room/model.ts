@@ -66,6 +66,8 @@ export interface Model {
   epoch: number;
   revision: number;
   copyAtMs: number | null;
+  /** It is on its way between two homes. */
+  away: boolean;
   /** Whether the pet can be with its owner now. */
   present: boolean;
   name: string;
@@ -123,6 +125,7 @@ export function modelOf(snapshot: HomeSnapshot): Model | null {
     epoch: view.epoch,
     revision: view.revision,
     copyAtMs: snapshot.copyAtMs === null ? null : timeOf(snapshot.copyAtMs),
+    away: isAway(snapshot.move),
     present: view.status === "active" && PRESENT.has(snapshot.link),
     name: textOf(save.name),
     stage: listedOf(save.stage),
@@ -158,6 +161,11 @@ export function modelOf(snapshot: HomeSnapshot): Model | null {
     pending: snapshot.pending,
     serverTime: timeOf(view.serverTime),
   };
+}
+
+/** From when the old home lets go until the new one has it. */
+function isAway(move: HomeSnapshot["move"]): boolean {
+  return (move?.to === "remote" && move.step === "activate") || (move?.to === "local" && move.step === "park");
 }
 
 /** 0 (lowest) to 4. */

@@ -32,13 +32,12 @@ export interface Situation {
 /** Most pressing first. */
 export function bannersOf(now: Situation): Banner[] {
   const { problem } = now;
-  const close = { label: say("problem.close"), run: now.closeProblem };
   const banners = [
     ...questions(now),
     ...links(now),
     ...loads(now),
     moveBanner(now.snapshot, now.model?.name ?? "", now.moving, now.tell),
-    problem === null ? null : { key: "problem", text: problem, actions: [close] },
+    problem === null ? null : { key: "problem", text: problem, actions: [], close: now.closeProblem },
     stuck(now),
     trouble(now),
     ...clocks(now),
@@ -153,7 +152,8 @@ function clocks({ snapshot, model, moving }: Situation): Banner[] {
     key: `notice-${kind}`,
     calm: true,
     text: say(`notice.${kind}`, { name, from: time(fromMs), to: time(toMs) }),
-    actions: [{ label: say("problem.close"), run: () => moving().home.noticed() }],
+    actions: [],
+    close: () => moving().home.noticed(),
   }));
 }
 

@@ -32,6 +32,12 @@ export function dateName(date: string): string {
   return Number.isNaN(atMs) ? date : format(atMs, "UTC", { weekday: "long", day: "numeric", month: "long" });
 }
 
+/** The month of such a date: `November 2026`. */
+export function monthName(date: string): string {
+  const atMs = Date.parse(`${date}T12:00:00Z`);
+  return Number.isNaN(atMs) ? date : format(atMs, "UTC", { month: "long", year: "numeric" });
+}
+
 function format(atMs: number, zone: string | undefined, options: Intl.DateTimeFormatOptions): string {
   const key = JSON.stringify([zone, options]);
   let made = formatters.get(key);

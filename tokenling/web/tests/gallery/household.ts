@@ -39,6 +39,7 @@ export interface Scenario {
   verdict?: Verdict;
   preview?: MovePreview;
   refuse?: string;
+  notes?: Partial<PageNotes>;
 }
 
 export function makeSave(over: JsonObject = {}): JsonObject {
@@ -224,7 +225,7 @@ class ScriptedHome implements Home {
 
 export class ScriptedHousehold implements Household {
   readonly script: ScriptedHome;
-  #notes: PageNotes = { current: "juno", seen: {} };
+  #notes: PageNotes;
   #now: HouseholdSnapshot;
   #listeners = new Set<(snapshot: HouseholdSnapshot) => void>();
 
@@ -258,6 +259,7 @@ export class ScriptedHousehold implements Household {
       ...scenario.home,
     };
     this.script = new ScriptedHome(scenario, home);
+    this.#notes = { current: "juno", seen: {}, ...scenario.notes };
     const juno = {
       localId: "juno",
       name: "Juno",

@@ -1,7 +1,23 @@
 /* What the gallery can show, by name. */
 
+
+import type { JsonObject, PetSummary } from "../../src/contract.ts";
 import type { Scenario } from "./household.ts";
 import { NOW_MS, makeSave } from "./household.ts";
+
+const HOUR_MS = 3_600_000;
+const THOUGHTS = ["There was a moth on the pane.", "I counted my petals. Still five.", "Soup smells like a story.", "Is that your step?"];
+
+function line(who: "owner" | "pet", text: string, minutesAgo: number): JsonObject {
+  const atMs = NOW_MS - minutesAgo * 60_000;
+  return who === "pet" ? { who, text, atMs, turn: "r1" } : { who, text, atMs };
+}
+
+function petNamed(localId: string, name: string): PetSummary {
+  return { localId, name, hue: 268, stage: "child", kind: "local", host: null, exportedAtMs: null, leaving: false };
+}
+
+const CHAT_BEFORE = [line("owner", "good night, Juno", 430), line("pet", "Good night. Mind the moon.", 429)];
 
 const HOST = "https://pets.example.org";
 const remote = { kind: "remote" as const, host: HOST, link: "live" as const };
@@ -52,6 +68,53 @@ export const SCENARIOS: Record<string, Scenario> = {
       character: { hue: 300, traits: ["brave", "playful"] },
     },
   },
+  away: {
+    save: { chat: [...CHAT_BEFORE, ...Array.from({ length: 9 }, (_, index) => line("pet", THOUGHTS[index % THOUGHTS.length] ?? "", 400 - index * 40))] },
+    notes: { seen: { juno: { atMs: NOW_MS - 7 * HOUR_MS, name: "Juno", watchedMs: NOW_MS - 7 * HOUR_MS } } },
+  },
+  away_one: {
+    save: { chat: [...CHAT_BEFORE, line("pet", "The kettle hums.", 30)] },
+    notes: { seen: { juno: { atMs: NOW_MS - 7 * HOUR_MS, name: "Juno", watchedMs: NOW_MS - 7 * HOUR_MS } } },
+  },
+  notices: {
+    home: {
+      question: { kind: "two_places", host: HOST },
+      trouble: { code: "failed", retryAtMs: NOW_MS + 60_000 },
+      pending: [{ operationId: "1", command: { kind: "say", text: "are you there?" }, state: "stuck" }],
+    },
+    view: { game: { id: "g1", startedMs: NOW_MS, expiresMs: NOW_MS + 170_000 } },
+  },
+  /** Names and lines at their longest, in scripts of all directions. */
+  long: {
+    save: {
+      name: "Wolfeschlegelsteinhausen🦊",
+      want: { kind: "food", atMs: NOW_MS },
+      chat: [
+        line("owner", "x".repeat(400), 5),
+        line("pet", `${"the pond is warm and the stone is warm and ".repeat(9)}so am I`.slice(0, 400), 4),
+        line("owner", "🦊🌧️👩‍👩‍👧‍👦 ".repeat(40), 3),
+        line("pet", "שלום! מה שלומך היום? אני יושבת ליד החלון.", 2),
+        line("pet", "W".repeat(160), 1),
+      ],
+      memories: Array.from({ length: 64 }, (_, index) => ({ text: index % 9 === 0 ? "m".repeat(40) : `thing ${index} about Ana`, atMs: index })),
+      diary: [{ date: "2026-10-13", text: "a very long day. ".repeat(60), atMs: NOW_MS, keepsake: "k".repeat(40), turn: "d1" }],
+    },
+    household: { pets: [petNamed("juno", "Wolfeschlegelsteinhausen🦊"), petNamed("other", "مرحبا يا صديقي العزيز جدا")] },
+  },
+  rtl: { save: { name: "نور", chat: [line("owner", "مرحبا", 2), line("pet", "مرحبا! الحجر دافئ اليوم.", 1)] } },
+  year: {
+    save: {
+      diary: Array.from({ length: 366 }, (_, index) => ({
+        date: new Date(Date.UTC(2025, 9, 13) + index * 24 * HOUR_MS).toISOString().slice(0, 10),
+        text: `day ${index + 1}. i counted the leaves.`,
+        atMs: NOW_MS - (366 - index) * 24 * HOUR_MS,
+        keepsake: index % 3 === 0 ? "the feather" : "",
+        turn: `d${index}`,
+      })),
+    },
+  },
+  bare: { save: { chat: [], diary: [], memories: [], treasures: [], events: [], body: { fullness: 0, energy: 0, mood: 0, hygiene: 0, warmth: 0, bond: 0 } } },
+  full: { save: { body: { fullness: 1_000_000, energy: 1_000_000, mood: 1_000_000, hygiene: 1_000_000, warmth: 1_000_000, bond: 1_000_000 } } },
   asleep: { save: { asleep: true, tucked: true, lamp: false } },
   hungry: {
     save: {

@@ -51,9 +51,9 @@ describe("choices of a turn", () => {
     expect(told?.restPpm).toBe(400_000);
   });
 
-  it("measures bars by the largest share", () => {
+  it("draws a bar as long as its share of all there was", () => {
     const [told] = choicesOf([{ step: 0, sharesPpm: { "[eat]": 800_000, "[excited]": 200_000 } }], TAGS);
-    expect(told?.options.map(({ bar }) => bar)).toEqual([1, 0.25]);
+    expect(told?.options.map(({ bar }) => bar)).toEqual([0.8, 0.2]);
   });
 
   it("has nothing to say where nothing was chosen", () => {
@@ -77,10 +77,14 @@ describe("what a receipt tells", () => {
   it("splits the header, the lines and what was looked up", () => {
     const told = mindOf(turn, "Pip");
     expect(told.told).toEqual(["Pip is shy.", "Awake."]);
+    expect(told.noticed).toEqual([
+      { about: "who", text: "Pip is shy." },
+      { about: "who", text: "Awake." },
+    ]);
     expect(told.lines).toEqual([
-      { mine: true, text: "hi: there" },
-      { mine: false, text: "hm" },
-      { mine: false, text: "(Owner feeds Pip: plum.)" },
+      { who: "owner", text: "hi: there" },
+      { who: "pet", text: "hm" },
+      { who: "happening", text: "Owner feeds Pip: plum." },
     ]);
     expect(told.looked).toEqual([{ asked: "look at the weather", answer: "rain" }]);
     expect(told.facts).toEqual({
@@ -92,6 +96,15 @@ describe("what a receipt tells", () => {
       stop: "eos",
       nearTies: 1,
     });
+  });
+
+  it("names what each line of the header is about", () => {
+    const header =
+      "Pip is a shy child who loves plum.\nAwake in the garden, evening, autumn, feeling curious.\nBody: hungry, rested.\n" +
+      "Snacks: none. Wants food.\nOffer: plum.\nKnows: Sam likes tea.\nRecall: bicycle.\nLately: was fed plum.";
+    const { noticed } = mindOf({ ...turn, receipt: { request: { header } } }, "Pip");
+    expect(noticed.map(({ about }) => about)).toEqual(["who", "now", "body", "wants", "offer", "knows", "recall", "lately"]);
+    expect(noticed.map(({ text }) => text).slice(2, 6)).toEqual(["hungry, rested.", "Snacks: none. Wants food.", "plum.", "Sam likes tea."]);
   });
 
   it.each([[{}], [{ request: null }], [{ request: [] }], [{ request: { header: 7, lines: "x", tags: {}, answers: [] } }]])(

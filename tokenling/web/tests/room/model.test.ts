@@ -5,7 +5,7 @@ import { DEFAULTS, preferencesFrom } from "../../src/room/kept.ts";
 import { bandOf, faceOf, hueOfSeed, modelOf, skyOf, type Model } from "../../src/room/model.ts";
 import { motionOf } from "../../src/room/start.ts";
 import { drawingOf } from "../../src/room/views/diary.ts";
-import { spokenOf } from "../../src/room/views/home.ts";
+import { spokenOf } from "../../src/room/views/speech.ts";
 import { exportAge } from "../../src/room/views/house.ts";
 import { originOf } from "../../src/room/views/moving.ts";
 import { NOW_MS, ScriptedHousehold, type Scenario } from "../gallery/household.ts";

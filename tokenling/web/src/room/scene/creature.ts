@@ -44,7 +44,13 @@ export function makeCreature(): SVGGElement {
   return svg(
     "g",
     { class: "creature" },
-    svg("g", { class: "mover" }, svg("g", { class: "breather" }, egg(), body("hatchling"), body("child"), body("adult")), held()),
+    svg("circle", { class: "burst", cx: 0, cy: -70, r: 120, fill: "url(#glow)" }),
+    svg(
+      "g",
+      { class: "mover" },
+      svg("g", { class: "breather" }, egg(), body("hatchling"), body("child"), body("adult"), shellCap()),
+      held(),
+    ),
     blanket(),
   );
 }
@@ -71,8 +77,27 @@ function egg(): SVGGElement {
       ),
       path("shell-light", "M-40 -96 C-36 -116 -26 -128 -14 -132 C-24 -120 -32 -106 -34 -92 C-36 -86 -42 -88 -40 -96 Z"),
     ),
-    path("crack", "M-26 -126 l10 12 l-6 10 l12 8 l-2 10"),
+    path("crack crack-1", "M-26 -126 l10 12 l-6 10 l12 8 l-2 10"),
+    path("crack crack-2", "M22 -112 l-8 14 l10 8 l-9 13 l7 9 M-60 -60 l16 -6 l8 9 l12 -9"),
+    path("crack crack-3", "M-60 -54 l18 -10 l14 12 l16 -12 l14 12 l18 -13 l14 12 l26 -9"),
   );
+}
+
+/** The upper half of the shell, which falls away when it hatches. */
+function shellCap(): SVGGElement {
+  const d = "M-60 -58 C-54 -106 -30 -142 0 -142 C30 -142 54 -106 60 -58 L42 -68 L26 -54 L8 -70 L-10 -54 L-26 -68 L-44 -52 Z";
+  return svg(
+    "g",
+    { class: "shell-cap" },
+    path("shell", d),
+    path("shell-light", "M-40 -96 C-36 -116 -26 -128 -14 -132 C-24 -120 -32 -106 -34 -92 C-36 -86 -42 -88 -40 -96 Z"),
+    path("egg-dots", "M-30 -102 a7 8 0 1 1 .1 0 Z M18 -112 a6 7 0 1 1 .1 0 Z M34 -80 a5 6 0 1 1 .1 0 Z"),
+  );
+}
+
+/** What the diary keeps of the egg. */
+export function shellPicture(): SVGSVGElement {
+  return svg("svg", { class: "shell-picture", viewBox: "-72 -150 144 104", "aria-hidden": "true" }, shellCap());
 }
 
 function outlineOf({ w, h }: Size): string {

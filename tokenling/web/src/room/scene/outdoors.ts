@@ -112,7 +112,7 @@ export function gardenFront(): SVGSVGElement {
 }
 
 export function pond(): SVGSVGElement {
-  return layer(
+  const still = layer(
     "pond",
     "back",
     path("ground-2", "M-480 408 C-200 384 40 392 300 396 C560 386 840 390 1120 408 V700 H-480 Z"),
@@ -120,11 +120,6 @@ export function pond(): SVGSVGElement {
     path("bank-dark", "M-60 480 C80 424 620 420 760 476 C900 540 760 680 320 680 C-120 680 -180 540 -60 480 Z"),
     path("water", "M-40 486 C90 436 612 432 742 482 C868 542 740 664 320 664 C-100 664 -156 542 -40 486 Z"),
     path("water-light", "M60 486 C180 458 520 456 640 482 C560 476 420 478 330 484 C240 490 140 492 60 486 Z"),
-    svg(
-      "g",
-      { class: "ripples" },
-      path("ripple", "M420 540 q26 -8 52 0 M110 590 q26 -8 52 0 M520 600 q22 -7 44 0 M380 620 q20 -6 40 0 M470 500 q18 -6 36 0"),
-    ),
     svg("g", { class: "ice" }, path("ice-line", "M120 560 l60 -30 l40 22 M430 520 l70 34 l50 -16 M360 620 l60 -18")),
     lilyPad(470, 560, 1),
     lilyPad(548, 520, 0.7),
@@ -135,6 +130,17 @@ export function pond(): SVGSVGElement {
     path("rock", "M124 548 C120 508 176 496 238 496 C306 496 360 510 354 548 C350 580 128 582 124 548 Z"),
     path("rock-dark", "M354 548 C350 580 190 584 146 568 C250 572 316 552 322 510 C344 518 358 530 354 548 Z"),
     path("moss", "M150 516 C176 500 206 498 238 497 C226 508 190 508 178 518 C168 526 148 528 150 516 Z"),
+  );
+  still.append(ripples());
+  return still;
+}
+
+/** They move, so they lie on the still, not in it. */
+function ripples(): SVGElement {
+  return svg(
+    "g",
+    { class: "ripples" },
+    path("ripple", "M404 540 q26 -8 52 0 M110 600 q26 -8 52 0 M520 600 q22 -7 44 0 M380 620 q20 -6 40 0 M440 496 q18 -6 36 0"),
   );
 }
 

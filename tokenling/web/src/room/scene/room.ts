@@ -2,14 +2,18 @@
    what happens; neither decides anything about the pet. */
 
 import { html, put, svg } from "../dom.ts";
+import { HATCH_MS } from "../effects.ts";
 import { HEAD, STAGES, makeCreature, marksOf, sproutOf } from "./creature.ts";
 import { keptThings, makeFire } from "./indoors.ts";
+import { lightOf, lightUp } from "./light.ts";
 import { OUTDOORS, PLACES, PLACE_OF_NOBODY, type Place } from "./places.ts";
 import { VIEW, makeSky } from "./sky.ts";
 import { spark, type SparkKind } from "./sparks.ts";
 import { thing } from "./things.ts";
 
 export interface Look {
+  /** It is on its way to another home. */
+  away: boolean;
   stage: string;
   asleep: boolean;
   tucked: boolean;
@@ -40,6 +44,8 @@ export interface Room {
   /** Where the pet looks, from -1 to 1 each way. */
   gaze(x: number, y: number): void;
   blink(): void;
+  /** It comes in. */
+  arrive(): void;
   /** Where it stands and how high it reaches, in the drawing's units: what hangs by it is laid out by that. */
   place(): { x: number; y: number; head: number };
 }
@@ -56,15 +62,18 @@ export function makeRoom(): Room {
     { class: "layer pet", viewBox: VIEW.viewBox, preserveAspectRatio: VIEW.preserveAspectRatio, role: "img" },
     svg("g", { class: "crossing" }, spot),
   );
-  const veil = (name: string) => html("div", { class: `layer veil ${name}` });
-  const element = html("div", { class: "room" }, sky, backs, veil("behind"), pet, fronts, veil("before"), glowLayer());
+  pet.prepend(svg("defs", {}, glowFill()));
+  const element = html("div", { class: "room" }, sky, backs, pet, fronts);
+  let shown: Look | null = null;
   let shownPlace = "";
+  let lit = "";
   let actTimer = 0;
 
   function show(look: Look): void {
     const place = look.stage in HEAD && look.stage !== "egg" && look.place in PLACES ? look.place : PLACE_OF_NOBODY;
     if (place !== shownPlace) enter(place, shownPlace === "");
     shownPlace = place;
+    shown = look;
     setLook(element, look, place);
     pet.setAttribute("aria-label", look.title);
     const kept = backs.querySelector(".current .kept");
@@ -72,6 +81,19 @@ export function makeRoom(): Room {
       put(kept, ...keptThings(look.treasures));
       kept.setAttribute("data-kept", look.treasures.join());
     }
+    setLight(look, place);
+  }
+
+  /** Colours are worked out when something they hang on has changed; before the room stands in the page there are none. */
+  function setLight({ sky: hour, weather, season, lamp, hue, treasures }: Look, place: string): void {
+    const state = [hour, weather, season, lamp, hue, place, treasures].join();
+    if (state === lit) return;
+    if (!element.isConnected) return void requestAnimationFrame(() => element.isConnected && shown && setLight(shown, shownPlace));
+    lit = state;
+    const { still, near } = lightOf({ sky: hour, weather, outdoors: OUTDOORS.has(place), lamp });
+    const back = backs.querySelector(".current");
+    for (const layer of [sky, back]) if (layer) lightUp(layer, still);
+    for (const layer of [creature, fronts.querySelector(".current")]) if (layer) lightUp(layer, near);
   }
 
   /** Crosses over to another place: the new one is laid above the old, which goes when it cannot be seen any more. */
@@ -79,6 +101,9 @@ export function makeRoom(): Room {
     const place = PLACES[name] as Place;
     const { x, y, size } = place.vista;
     sky.querySelector(".vista")?.setAttribute("transform", `translate(${x} ${y}) scale(${size})`);
+    sky.classList.toggle("framed", place.seen !== null);
+    for (const [index, edge] of ["left", "top", "right", "bottom"].entries())
+      sky.style.setProperty(`--seen-${edge}`, String(place.seen?.[index] ?? 0));
     lay(backs, stillOf(name, place), atOnce);
     lay(fronts, place.front(), atOnce);
     spot.setAttribute("transform", `translate(${place.spot.x} ${place.spot.y}) scale(${place.spot.size})`);
@@ -86,16 +111,20 @@ export function makeRoom(): Room {
   }
 
   function act(movement: string, item = ""): void {
+    if (element.dataset.act === "hatch") return; // it hatches once, and nothing cuts that short
     put(creature.querySelector(".held") as Element, item ? thing(item) : null);
     element.dataset.act = "";
     // the reading makes the browser notice that the movement ended, so the same one can begin again
     void element.offsetWidth;
     element.dataset.act = movement;
     clearTimeout(actTimer);
-    actTimer = window.setTimeout(() => {
-      element.dataset.act = "";
-      put(creature.querySelector(".held") as Element);
-    }, ACT_MS);
+    actTimer = window.setTimeout(
+      () => {
+        element.dataset.act = "";
+        put(creature.querySelector(".held") as Element);
+      },
+      movement === "hatch" ? HATCH_MS : ACT_MS,
+    );
   }
 
   function sparks(kind: SparkKind): void {
@@ -117,7 +146,7 @@ export function makeRoom(): Room {
     setTimeout(() => (element.dataset.blink = "false"), 130);
   }
 
-  return { element, show, act, sparks, gaze, blink, place: () => placeOf(element) };
+  return { element, show, act, sparks, gaze, blink, arrive: () => replay(pet, "arriving"), place: () => placeOf(element) };
 }
 
 const ACT_MS = 3600;
@@ -137,6 +166,7 @@ function setLook(element: HTMLElement, look: Look, place: string): void {
     stage,
     place,
     outdoors: String(OUTDOORS.has(place)),
+    away: String(look.away),
     asleep: String(look.asleep),
     tucked: String(look.tucked && look.asleep),
     face: look.face,
@@ -153,8 +183,10 @@ function setLook(element: HTMLElement, look: Look, place: string): void {
   element.style.setProperty("--hue", String(look.hue));
 }
 
+/** A still with the light that falls into it, and the fire, which flickers and so lies beside. */
 function stillOf(name: string, place: Place): SVGSVGElement {
   const still = place.back();
+  still.append(glow());
   if (name === "hearth") still.append(makeFire());
   return still;
 }
@@ -180,13 +212,16 @@ function shadow(): SVGElement {
   return svg("ellipse", { class: "shadow", cx: 0, cy: 3, rx: 84, ry: 13 });
 }
 
-/** Warm light of lamp and fire above everything, as wide as the room. */
-function glowLayer(): SVGSVGElement {
+function glowFill(): SVGElement {
   const stop = (offset: number, name: string) => svg("stop", { offset, class: name });
+  return svg("radialGradient", { id: "glow" }, stop(0, "glow-in"), stop(0.42, "glow-mid"), stop(1, "glow-out"));
+}
+
+/** Warm light of lamp, fire and sun, painted into the still. */
+function glow(): SVGElement {
   return svg(
-    "svg",
-    { class: "layer glow", ...VIEW },
-    svg("defs", {}, svg("radialGradient", { id: "glow" }, stop(0, "glow-in"), stop(0.42, "glow-mid"), stop(1, "glow-out"))),
+    "g",
+    { class: "glow" },
     svg("circle", { class: "lamp-glow", cx: 352, cy: 92, r: 430, fill: "url(#glow)" }),
     svg("ellipse", { class: "fire-light", cx: 470, cy: 450, rx: 380, ry: 300, fill: "url(#glow)" }),
     svg("path", { class: "beam-of-sun", d: "M96 200 L236 150 L520 640 L150 640 Z" }),

@@ -34,9 +34,10 @@ const STARS: readonly [number, number, number][] = [
 ]; // prettier-ignore
 
 function stars(): SVGGElement {
-  const star = ([cx, cy, r]: [number, number, number], index: number) =>
-    svg("circle", { class: index % 3 === 0 ? "twinkle" : "", cx, cy, r });
-  return svg("g", { class: "stars" }, ...STARS.map(star));
+  const star = ([cx, cy, r]: readonly [number, number, number]) => svg("circle", { cx, cy, r });
+  const third = (which: number) => STARS.filter((_, index) => index % 3 === which).map(star);
+  // those that twinkle are one layer, not one each
+  return svg("g", { class: "stars" }, ...third(1), ...third(2), svg("g", { class: "twinkle" }, ...third(0)));
 }
 
 function sun(): SVGGElement {

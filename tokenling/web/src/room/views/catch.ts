@@ -52,17 +52,21 @@ export async function playCatch(options: CatchOptions): Promise<number | null> {
 type Table = ReturnType<typeof makeTable>;
 
 function makeTable(hue: number) {
-  const ball = svg(
-    "g",
-    { class: "catch-ball" },
-    svg("circle", { class: "t-red", r: 14 }),
-    svg("path", { class: "t-cream", d: "M-14 0 A14 14 0 0 1 0 -14 C-5 -6 -5 6 0 14 A14 14 0 0 1 -14 0 Z" }),
+  // a layer of its own over the picture: it flies without anything being painted
+  const ball = html(
+    "div",
+    { class: "catch-ball", hidden: true },
+    svg(
+      "svg",
+      { viewBox: "-16 -16 32 32", "aria-hidden": "true" },
+      svg("circle", { class: "t-red", r: 14 }),
+      svg("path", { class: "t-cream", d: "M-14 0 A14 14 0 0 1 0 -14 C-5 -6 -5 6 0 14 A14 14 0 0 1 -14 0 Z" }),
+    ),
   );
-  ball.setAttribute("transform", "translate(-60 120)");
   const at = swing(RING * 100, 100) ?? { x: 0, y: 0 };
   const ring = svg("circle", { class: "catch-ring", r: 38, cx: RING * FIELD.width, cy: at.y * FIELD.height });
-  const picture = svg("svg", { viewBox: `0 0 ${FIELD.width} ${FIELD.height}`, "aria-hidden": "true" }, ground(), catcher(), ring, ball);
-  const field = html("div", { class: "field-of-play" }, picture);
+  const picture = svg("svg", { viewBox: `0 0 ${FIELD.width} ${FIELD.height}`, "aria-hidden": "true" }, ground(), catcher(), ring);
+  const field = html("div", { class: "field-of-play" }, picture, ball);
   // a property, not a style attribute: the page's policy forbids those
   field.style.setProperty("--hue", String(hue));
   const tap = html("button", { class: "main wide", type: "button" }, say("game.tap"));
@@ -91,43 +95,48 @@ function catcher(): SVGElement {
   return svg(
     "g",
     { transform: `translate(${RING * FIELD.width} 214)` },
-    svg("path", {
-      class: "catch-leaf",
-      d: "M0 -58 C-4 -72 -24 -76 -32 -68 C-26 -56 -10 -52 0 -58 C4 -72 24 -76 32 -68 C26 -56 10 -52 0 -58 Z",
-    }),
-    svg("path", { class: "catch-pet", d: "M-38 -18 C-40 -48 -24 -60 0 -60 S40 -48 38 -18 C38 -2 24 0 0 0 S-38 -2 -38 -18 Z" }),
-    svg("ellipse", { class: "catch-belly", cx: 0, cy: -8, rx: 22, ry: 14 }),
-    svg("path", { class: "catch-arms", d: "M-34 -28 q-14 -8 -10 -22 M34 -28 q14 -8 10 -22" }),
-    svg("circle", { class: "catch-eye", cx: -12, cy: -37, r: 4.4 }),
-    svg("circle", { class: "catch-eye", cx: 12, cy: -37, r: 4.4 }),
-    svg("path", { class: "catch-smile", d: "M-6 -26 Q0 -19 6 -26" }),
+    svg(
+      "g",
+      { class: "catcher" },
+      svg("path", {
+        class: "catch-leaf",
+        d: "M0 -58 C-4 -72 -24 -76 -32 -68 C-26 -56 -10 -52 0 -58 C4 -72 24 -76 32 -68 C26 -56 10 -52 0 -58 Z",
+      }),
+      svg("path", { class: "catch-pet", d: "M-38 -18 C-40 -48 -24 -60 0 -60 S40 -48 38 -18 C38 -2 24 0 0 0 S-38 -2 -38 -18 Z" }),
+      svg("ellipse", { class: "catch-belly", cx: 0, cy: -8, rx: 22, ry: 14 }),
+      svg("path", { class: "catch-arms", d: "M-34 -28 q-14 -8 -10 -22 M34 -28 q14 -8 10 -22" }),
+      svg("circle", { class: "catch-eye", cx: -12, cy: -37, r: 4.4 }),
+      svg("circle", { class: "catch-eye", cx: 12, cy: -37, r: 4.4 }),
+      svg("path", { class: "catch-smile", d: "M-6 -26 Q0 -19 6 -26" }),
+    ),
   );
 }
 
-/** The rounds one after the other, on animation frames; `over(score)` once. */
+/** Points of a throw between which the browser draws by itself. */
+const POINTS = 24;
+
+/** The ball's way over the field, as frames of an animation that the page has no part in while it runs. */
+function flight(field: HTMLElement): Keyframe[] {
+  const { width, height } = field.getBoundingClientRect();
+  return Array.from({ length: POINTS + 1 }, (_, index) => {
+    const { x, y } = swing(index, POINTS) ?? { x: 1, y: 1 };
+    return { transform: `translate(${(x * width).toFixed(1)}px, ${(y * height).toFixed(1)}px) rotate(${Math.round(x * 540)}deg)` };
+  });
+}
+
+/** The rounds one after the other; `over(score)` once. */
 function runGame(table: Table, { calm, announce, sound }: CatchOptions, over: (score: number) => void): { stop: () => void } {
   const crossingMs = calm ? CALM_CROSSING_MS : CROSSING_MS;
-  const state = { round: 0, score: 0, startMs: -1, settled: true, stopped: false, x: 0 };
-
-  function frame(nowMs: number): void {
-    if (state.stopped || state.settled) return;
-    if (state.startMs < 0) state.startMs = nowMs;
-    const place = swing(nowMs - state.startMs, crossingMs);
-    if (place === null) return settle(false);
-    state.x = place.x;
-    table.ball.setAttribute(
-      "transform",
-      `translate(${(place.x * FIELD.width).toFixed(1)} ${(place.y * FIELD.height).toFixed(1)}) rotate(${Math.round(place.x * 540)})`,
-    );
-    requestAnimationFrame(frame);
-  }
+  const state = { round: 0, score: 0, settled: true, stopped: false };
+  let thrown: Animation | null = null;
 
   function settle(caught: boolean): void {
     if (state.settled || state.stopped) return;
     state.settled = true;
     state.score += caught ? 1 : 0;
     state.round += 1;
-    table.ring.classList.toggle("caught", caught);
+    if (caught) thrown?.pause();
+    table.field.classList.toggle("caught", caught);
     tell(say(caught ? "game.caught" : "game.missed", { score: state.score, round: state.round }));
     sound(caught ? "chirp" : "low");
     setTimeout(state.round < ROUNDS ? toss : finish, PAUSE_MS);
@@ -140,10 +149,16 @@ function runGame(table: Table, { calm, announce, sound }: CatchOptions, over: (s
 
   function toss(): void {
     if (state.stopped) return;
-    Object.assign(state, { startMs: -1, settled: false, x: 0 });
-    table.ring.classList.remove("caught");
+    state.settled = false;
+    table.field.classList.remove("caught");
     table.status.textContent = say("game.throw", { throw: state.round + 1, rounds: ROUNDS });
-    requestAnimationFrame(frame);
+    table.ball.hidden = false;
+    thrown?.cancel();
+    thrown = table.ball.animate(flight(table.field), { duration: crossingMs, fill: "both" });
+    thrown.onfinish = () => {
+      table.ball.hidden = true;
+      settle(false);
+    };
   }
 
   function finish(): void {
@@ -154,7 +169,8 @@ function runGame(table: Table, { calm, announce, sound }: CatchOptions, over: (s
 
   const tapped = (event: Event) => {
     event.preventDefault();
-    settle(isCaught(state.x));
+    const at = swing(Number(thrown?.currentTime ?? 0), crossingMs);
+    settle(at !== null && isCaught(at.x));
   };
   table.field.addEventListener("pointerdown", tapped);
   table.tap.addEventListener("pointerdown", tapped);

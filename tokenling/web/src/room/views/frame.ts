@@ -5,6 +5,7 @@ import { icon } from "../icons.ts";
 import type { Model } from "../model.ts";
 import { nameOf, say } from "../strings.ts";
 import { makeBanners, type Banners } from "./banners.ts";
+import { hostName } from "./house.ts";
 
 export const TABS = ["talk", "diary", "life", "house"] as const;
 export type Tab = (typeof TABS)[number];
@@ -15,6 +16,7 @@ export interface FrameActions {
   selected(tab: Tab): void;
   sound(): void;
   quiet(): void;
+  announce(text: string): void;
 }
 
 export interface Frame {
@@ -34,12 +36,20 @@ export function makeFrame(home: HTMLElement, panels: Record<Tab, HTMLElement>, a
   const quiet = switchButton("quiet", act.quiet);
   // in the room's corner, where no words hang
   home.querySelector(".pane")?.append(pill);
-  const banners = makeBanners();
-  const tabs = makeTabs(panels, act.selected);
-  const top = html("header", { class: "top" }, html("div", { class: "who" }, name, state), html("div", { class: "corner" }, sound, quiet));
+  const banners = makeBanners(act.announce);
+  const tabs = makeTabs(panels, (tab) => {
+    element.dataset.tab = tab;
+    act.selected(tab);
+  });
+  const top = html(
+    "header",
+    { class: "top" },
+    html("div", { class: "who" }, name, state),
+    html("div", { class: "corner" }, banners.button, sound, quiet),
+  );
   const element = html(
     "div",
-    { class: "app" },
+    { class: "app", "data-tab": "talk" },
     top,
     html(
       "main",
@@ -51,15 +61,13 @@ export function makeFrame(home: HTMLElement, panels: Record<Tab, HTMLElement>, a
 
   function update(model: Model, now: { sound: boolean; quiet: boolean; loading: string | null; catchUp: number | null }): void {
     setText(name, model.name);
+    name.title = model.name; // it may be cut short
     document.title = say("title.with", { name: model.name });
     setText(state, stateLine(model));
-    setText(
-      pill,
-      now.loading ?? (now.catchUp !== null ? say("link.catching_up.percent", { percent: now.catchUp }) : say(`link.${model.link}`)),
-    );
-    pill.hidden = !now.loading && (model.link === "running" || model.link === "live");
+    setText(pill, now.loading ?? (now.catchUp !== null ? say("link.catching_up.percent", { percent: now.catchUp }) : linkText(model)));
+    pill.hidden = !now.loading && model.link === "running";
     pill.classList.toggle("lost", TROUBLED.has(model.link));
-    pill.classList.toggle("rest", RESTING.has(model.link) || now.loading !== null);
+    pill.classList.toggle("rest", RESTING.has(model.link) || model.link === "live" || now.loading !== null);
     show(sound, "sound", now.sound, now.sound ? "sound" : "mute");
     show(quiet, "quiet", now.quiet, "moon");
   }
@@ -78,7 +86,13 @@ function show(button: HTMLButtonElement, name: string, on: boolean, drawing: str
   button.replaceChildren(icon(drawing));
 }
 
+/** A pet that lives elsewhere says where, also when all is well. */
+function linkText({ link, host }: Model): string {
+  return link === "live" ? say("link.live", { host: hostName(host) }) : say(`link.${link}`);
+}
+
 export function stateLine(model: Model): string {
+  if (model.away) return say("state.away");
   if (model.stage === "egg") return say("state.egg");
   const parts = [nameOf("stage", model.stage), say(model.asleep ? "state.asleep" : "state.awake"), nameOf("place", model.place)];
   if (model.want && !model.asleep) parts.push(nameOf("want", model.want));

@@ -1,20 +1,18 @@
 /* The part that is always in sight: the room with its pet, how the pet is, and the shelf with what one can do for it. */
 
-import { html, onChange, setText } from "../dom.ts";
+import { html, onChange } from "../dom.ts";
 import { icon, picture } from "../icons.ts";
 import { CARE } from "../items.ts";
 import { METERS, bandOf, faceOf, skyOf, type Meter, type Model } from "../model.ts";
 import { makeRoom, type Look, type Room } from "../scene/room.ts";
-import { PET_LANGUAGE, bandWord, nameOf, say } from "../strings.ts";
-import { watchStrokes } from "./strokes.ts";
+import { bandWord, nameOf, say } from "../strings.ts";
+import { makeSpeech } from "./speech.ts";
+import { isPress, watchStrokes } from "./strokes.ts";
 
 /** The lowest two bands ask for something: they are marked, in words and colour, never with alarm. */
 const LOW_BANDS = 2;
 /** A young bond is no fault. */
 const NEVER_LOW = "bond";
-/** Words this fresh hang by the pet even when they have been read. A guess: about as long as a look at the page. */
-const FRESH_MS = 3 * 60_000;
-
 export interface HomeActions {
   care(action: string): void;
   offer(): void;
@@ -27,6 +25,8 @@ export interface HomeActions {
 export interface HomeView {
   readonly element: HTMLElement;
   readonly room: Room;
+  /** Shows a sentence in the room for a moment. */
+  celebrate(text: string): void;
   update(model: Model, nowMs: number, state: { unread: boolean; quiet: boolean }): void;
 }
 
@@ -38,7 +38,8 @@ export function makeHome(act: HomeActions): HomeView {
   const status = html("ul", { class: "status" });
   const buttons = [...CARE.map((action) => careButton(action, () => act.care(action))), careButton("gift", () => act.offer())];
   const shelf = html("div", { class: "shelf", role: "group", "aria-label": say("care.label") }, ...buttons);
-  const pane = html("div", { class: "pane" }, room.element, touch, speech.element);
+  const moment = makeMoment();
+  const pane = html("div", { class: "pane" }, room.element, touch, speech.element, moment.element);
   const element = html("section", { class: "home", "aria-label": say("home.label") }, pane, status, shelf);
   const render = onChange(status);
 
@@ -61,40 +62,24 @@ export function makeHome(act: HomeActions): HomeView {
       if (button.dataset.care === "lamp") button.setAttribute("aria-pressed", String(model.lamp));
     }
   }
-  return { element, room, update };
+  return { element, room, celebrate: moment.show, update };
 }
 
-function isPress(event: KeyboardEvent): boolean {
-  return !event.repeat && (event.key === "Enter" || event.key === " ");
-}
+/** As long as one looks at something that happens once. */
+const MOMENT_MS = 5200;
 
-/** The pet's latest words beside it, whichever tab is open; while it writes, the words so far. */
-function makeSpeech(act: HomeActions) {
-  const words = html("span", { class: "words", dir: "auto", lang: PET_LANGUAGE });
-  const bubble = html("button", { class: "speech", type: "button", onclick: () => act.listen() }, words);
-  const element = html("div", { class: "over-pet", hidden: true }, bubble);
-
-  function show(
-    { chat, name, thinking, words: writing }: Model,
-    nowMs: number,
-    { unread, quiet }: { unread: boolean; quiet: boolean },
-  ): void {
-    const last = chat.findLast((line) => !line.mine);
-    const spoken = spokenOf(writing) || (!thinking && last && (unread || nowMs - last.atMs < FRESH_MS) ? last.text : "");
-    element.hidden = spoken === "" || quiet;
-    if (element.hidden) return;
-    setText(words, spoken);
-    bubble.setAttribute("aria-label", say("talk.speech", { name, text: spoken }));
+/** The live region has said it: here it is only seen. */
+function makeMoment() {
+  const text = html("p", {});
+  const element = html("div", { class: "moment", "aria-hidden": "true", hidden: true }, text);
+  let timer = 0;
+  function show(words: string): void {
+    text.textContent = words;
+    element.hidden = false;
+    clearTimeout(timer);
+    timer = window.setTimeout(() => (element.hidden = true), MOMENT_MS);
   }
   return { element, show };
-}
-
-/** What of a reply that is being written can be shown: no tag, not even half of one. */
-export function spokenOf(writing: string | null): string {
-  return (writing ?? "")
-    .replace(/\[[^\]]*\]?/g, "")
-    .replace(/\s+/g, " ")
-    .trim();
 }
 
 export function lookOf(model: Model, nowMs: number): Look {
@@ -109,9 +94,11 @@ export function lookOf(model: Model, nowMs: number): Look {
     sky: say(`sky.${sky}`),
     weather: say(`weather.now.${model.weather}`),
   };
-  const title = say(model.stage === "egg" ? "scene.egg" : model.asleep ? "scene.asleep" : "scene.title", blanks);
-  const { stage, asleep, tucked, place, weather, season, lamp, thinking, want, hue, traits, treasures } = model;
-  return { stage, asleep, tucked, face, place, sky, weather, season, lamp, thinking, want, hue, traits, treasures, title };
+  const title = model.away
+    ? say("scene.between", blanks)
+    : say(model.stage === "egg" ? "scene.egg" : model.asleep ? "scene.asleep" : "scene.title", blanks);
+  const { away, stage, asleep, tucked, place, weather, season, lamp, thinking, want, hue, traits, treasures } = model;
+  return { away, stage, asleep, tucked, face, place, sky, weather, season, lamp, thinking, want, hue, traits, treasures, title };
 }
 
 function careButton(action: string, run: () => void): HTMLButtonElement {

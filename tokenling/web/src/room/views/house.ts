@@ -7,6 +7,7 @@ import { icon } from "../icons.ts";
 import { CHATTERS, NAME_MAX } from "../items.ts";
 import { ALERT_KINDS, MOTIONS, type AlertKind, type Motion, type Preferences } from "../kept.ts";
 import type { Model } from "../model.ts";
+import { cameWords, listedNames, type Came } from "../namesakes.ts";
 import { nameOf, say } from "../strings.ts";
 import { DAY_MS, dayAndTime } from "../times.ts";
 import { fileButton } from "./meet.ts";
@@ -45,6 +46,8 @@ export interface HouseState {
   alertsPermission: string;
   offline: string;
   nowMs: number;
+  /** How the pets came into this browser, where it was noted. */
+  came: Record<string, Came>;
 }
 
 export interface HouseView {
@@ -307,13 +310,21 @@ export function exportAge(exportedAtMs: number | null, nowMs: number): string {
 
 // --- the pets of this browser --------------------------------------------------------------------------------------
 
-function petsPart({ household, localId }: HouseState, act: HouseActions): ReturnType<Part> {
+function petsPart({ household, localId, came }: HouseState, act: HouseActions): ReturnType<Part> {
   const pets = household.pets.filter((pet) => !pet.leaving);
+  const names = listedNames(pets);
   return {
-    of: [pets, localId],
+    of: [pets, localId, came],
     make: () => [
       html("h2", {}, say("house.pets")),
-      html("ul", { class: "pets" }, ...pets.map((pet) => petRow(pet, pet.localId === localId, act))),
+      html(
+        "ul",
+        { class: "pets" },
+        ...pets.map((pet) =>
+          petRow(pet, { name: names.get(pet.localId) ?? "", came: came[pet.localId], current: pet.localId === localId }, act),
+        ),
+      ),
+      new Set(pets.map(({ name }) => name)).size < pets.length ? html("p", { class: "small soft" }, say("pets.same")) : null,
       html(
         "div",
         { class: "row" },
@@ -324,7 +335,11 @@ function petsPart({ household, localId }: HouseState, act: HouseActions): Return
   };
 }
 
-function petRow(pet: PetSummary, current: boolean, act: HouseActions): HTMLElement {
+function petRow(
+  pet: PetSummary,
+  { name, came, current }: { name: string; came: Came | undefined; current: boolean },
+  act: HouseActions,
+): HTMLElement {
   const face = html("span", { class: "pet-dot", "aria-hidden": "true" });
   face.style.setProperty("--hue", String(pet.hue ?? 150));
   const where = pet.kind === "local" ? say("pets.here") : hostName(pet.host);
@@ -335,7 +350,7 @@ function petRow(pet: PetSummary, current: boolean, act: HouseActions): HTMLEleme
         {
           id: `show-${pet.localId}`,
           type: "button",
-          "aria-label": say("pets.show.named", { name: pet.name }),
+          "aria-label": say("pets.show.named", { name }),
           onclick: () => act.show(pet.localId),
         },
         say("pets.show"),
@@ -347,8 +362,8 @@ function petRow(pet: PetSummary, current: boolean, act: HouseActions): HTMLEleme
     html(
       "span",
       { class: "pet-name" },
-      html("strong", { dir: "auto" }, pet.name || say("pets.unnamed")),
-      html("span", { class: "small soft" }, `${nameOf("stage", pet.stage)} · ${where}`),
+      html("strong", { dir: "auto" }, name),
+      html("span", { class: "small soft" }, [nameOf("stage", pet.stage), where, cameWords(came)].filter(Boolean).join(" · ")),
     ),
     open,
   );

@@ -6,6 +6,7 @@ import { percentOf, type Load, type PartLoad } from "../loading.ts";
 import { seasonOfMonth, skyOf } from "../model.ts";
 import { makeRoom, type Room } from "../scene/room.ts";
 import { say } from "../strings.ts";
+import { isPress, watchStrokes } from "./strokes.ts";
 
 export interface MeetActions {
   adopt(name: string): void;
@@ -32,6 +33,7 @@ export function makeMeet(act: MeetActions, { hue }: { hue: number }): MeetView {
   const sky = skyOf(now.getTime());
   const title = say("meet.heading");
   room.show({
+    away: false,
     stage: "egg",
     asleep: true,
     tucked: false,
@@ -48,16 +50,27 @@ export function makeMeet(act: MeetActions, { hue }: { hue: number }): MeetView {
     treasures: [],
     title: say("meet.egg"),
   });
+  const touch = html("button", {
+    type: "button",
+    class: "pet-touch",
+    "aria-label": say("meet.stroke"),
+    onkeydown: (event: KeyboardEvent) => isPress(event) && stirs(),
+  });
+  watchStrokes(touch, room, stirs);
+  const pane = html("div", { class: "pane home" }, room.element, touch);
+  const { x, y, head } = room.place();
+  // properties, not a style attribute: the page's policy forbids those
+  for (const [name, value] of Object.entries({ x, y, head })) pane.style.setProperty(`--pet-${name}`, String(value));
+  /** Nobody is told: it is an egg, and not yet a pet's. */
+  function stirs(): void {
+    room.act("stroke");
+    room.sparks("heart");
+  }
   const heading = html("h1", { tabindex: -1 }, title);
   const alert = html("p", { class: "alert", role: "alert", hidden: true });
   const body = html("div", { class: "field" });
   const load = html("div", { class: "loads" });
-  const element = html(
-    "main",
-    { class: "meet" },
-    html("div", { class: "pane" }, room.element),
-    html("div", { class: "words" }, heading, alert, body, load),
-  );
+  const element = html("main", { class: "meet" }, pane, html("div", { class: "words" }, heading, alert, body, load));
   const render = onChange(load);
 
   function tell(text: string | undefined): void {
@@ -119,12 +132,17 @@ export function makeMeet(act: MeetActions, { hue }: { hue: number }): MeetView {
   return { element, room, ask, waiting, update, focus: () => body.querySelector("input")?.focus({ preventScroll: true }) };
 }
 
+/** All bytes are there, and are being made into something that runs. */
+const ALMOST = 99;
+
 function part(name: "engine" | "brain", load: PartLoad): HTMLElement {
   const text = load.failed
     ? say(`load.${name}.failed`)
     : load.ready
       ? say(`load.${name}.ready`)
-      : say(`load.${name}`, { percent: percentOf(load) });
+      : percentOf(load) === ALMOST
+        ? say(`load.${name}.almost`)
+        : say(`load.${name}`, { percent: percentOf(load) });
   return html(
     "div",
     { class: "load" },

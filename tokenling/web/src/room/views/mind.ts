@@ -4,7 +4,7 @@
 import type { Brain, MindTurn, Verdict } from "../../contract.ts";
 import { html, put, type Child } from "../dom.ts";
 import { icon } from "../icons.ts";
-import { choicesOf, mindOf, shareWords, type ChoiceTold } from "../mind.ts";
+import { choicesOf, mindOf, shareWords, type ChoiceTold, type Heard } from "../mind.ts";
 import { PET_LANGUAGE, say } from "../strings.ts";
 import { openSheet } from "./sheet.ts";
 
@@ -47,37 +47,65 @@ function mindParts(turn: MindTurn, name: string, sources: MindSources, signal: A
   const showChoices = (choices: MindTurn["choices"]) => put(nearly, ...nearlyParts(choices && choicesOf(choices, known), name));
   showChoices(turn.choices);
   return [
-    part("asked", html("p", {}, say(`mind.kind.${told.kind}`, { name })), told.lines.length ? dialogue(told.lines, name) : null),
-    part("noticed", html("ul", { class: "noticed" }, ...told.told.map((line) => html("li", { dir: "auto" }, line))), lookups(told)),
     part("nearly", nearly),
-    part("proof", proofPart(turn, sources, signal, showChoices), facts(told.facts)),
+    part("noticed", noticed(told), lookups(told)),
+    part("asked", html("p", {}, say(`mind.kind.${told.kind}`, { name })), told.lines.length ? dialogue(told.lines, name) : null),
+    part("proof", proofPart(turn, sources, signal, showChoices)),
+    details("mind.whole", ...wordForWord(told)),
+    details("mind.facts", facts(told.facts)),
   ];
+}
+
+/** What the pet could tell of itself and its world, each with a word for what it is about. */
+function noticed({ noticed: found }: ReturnType<typeof mindOf>): HTMLElement {
+  const rows = found.flatMap(({ about, text }) => [html("dt", {}, say(`mind.about.${about}`)), html("dd", { dir: "auto" }, text)]);
+  return html("dl", { class: "noticed" }, ...rows);
+}
+
+/** For those who want to see it: the very words, and all that it could have done. */
+function wordForWord({ told, lines, possible }: ReturnType<typeof mindOf>): Child[] {
+  const said = lines.map(({ text }) => text);
+  return [
+    html("p", { class: "small soft" }, say("mind.whole.text")),
+    html("ul", { class: "whole" }, ...[...told, ...said].map((line) => html("li", { dir: "auto" }, line))),
+    possible.length ? html("p", { class: "small" }, say("mind.possible", { options: possible.join(", ") })) : null,
+  ];
+}
+
+function details(key: string, ...content: Child[]): HTMLElement {
+  return html("details", { class: "facts" }, html("summary", {}, say(key)), ...content);
 }
 
 function part(key: string, ...content: Child[]): HTMLElement {
   return html("section", { class: `mind-part mind-${key}` }, html("h3", {}, say(`mind.${key}`)), ...content);
 }
 
-function dialogue(lines: { mine: boolean; text: string }[], name: string): HTMLElement {
-  const row = ({ mine, text }: { mine: boolean; text: string }) =>
-    html("li", { dir: "auto" }, html("strong", {}, mine ? say("talk.you") : name), " ", text);
+function dialogue(lines: readonly Heard[], name: string): HTMLElement {
+  const row = ({ who, text }: Heard) =>
+    who === "happening"
+      ? html("li", { class: "soft", dir: "auto" }, text)
+      : html("li", { dir: "auto" }, html("strong", {}, who === "owner" ? say("talk.you") : name), " ", text);
   return html("ul", { class: "heard" }, ...lines.map(row));
 }
 
 function lookups(told: ReturnType<typeof mindOf>): Child {
   if (told.looked.length === 0) return html("p", { class: "small soft" }, say("mind.looked.none"));
   const row = ({ asked, answer }: { asked: string; answer: string }) => html("li", {}, say("mind.looked", { asked, answer }));
-  return html("ul", { class: "noticed looked" }, ...told.looked.map(row));
+  return html("ul", { class: "looked" }, ...told.looked.map(row));
 }
 
 function nearlyParts(choices: ChoiceTold[] | null, name: string): Child[] {
   if (choices === null) return [html("p", { class: "soft" }, say("mind.nearly.later"))];
   if (choices.length === 0) return [html("p", { class: "soft" }, say("mind.nearly.none", { name }))];
-  return choices.flatMap((choice, index) => [
-    choices.length > 1 ? html("h4", {}, say("mind.choice", { number: index + 1 })) : null,
-    html("ol", { class: "bars" }, ...choice.options.map(bar)),
-    choice.restPpm > 0 ? html("p", { class: "small soft" }, say("mind.rest", { share: shareWords(choice.restPpm) })) : null,
-  ]);
+  const how = html("p", { class: "small soft" }, say("mind.nearly.how", { name }));
+  return [
+    how,
+    ...choices.flatMap((choice, index) => [
+      choices.length > 1 ? html("h4", {}, say("mind.choice", { number: index + 1 })) : null,
+      html("ol", { class: "bars" }, ...choice.options.map(bar)),
+      choice.restPpm > 0 ? html("p", { class: "small soft" }, say("mind.rest", { share: shareWords(choice.restPpm) })) : null,
+    ]),
+  ];
 }
 
 function bar({ label, ppm, bar: length }: ChoiceTold["options"][number]): HTMLElement {
@@ -102,7 +130,7 @@ function proofPart(
 ): HTMLElement {
   const result = html("div", { class: "verdict", role: "status" });
   const button = html("button", { type: "button", class: "main", onclick: () => void prove() }, say("mind.prove"));
-  const box = html("div", {}, html("p", {}, say("mind.proof.text")), html("div", { class: "row" }, button), result);
+  const box = html("div", { class: "proof" }, html("p", {}, say("mind.proof.text")), html("div", { class: "row" }, button), result);
 
   async function prove(): Promise<void> {
     button.disabled = true;
@@ -144,19 +172,14 @@ function verdictText({ verdict, reason, step }: Verdict): string {
 function facts({ seed, brainId, promptTokens, outputTokens, millis, stop, nearTies }: ReturnType<typeof mindOf>["facts"]): HTMLElement {
   const row = (key: string, value: string) => [html("dt", {}, say(`mind.fact.${key}`)), html("dd", {}, value)];
   return html(
-    "details",
-    { class: "facts" },
-    html("summary", {}, say("mind.facts")),
-    html(
-      "dl",
-      {},
-      ...row("brain", brainId),
-      ...row("seed", seed),
-      ...row("tokens", say("mind.fact.tokens.value", { promptTokens, outputTokens })),
-      ...row("time", say("mind.fact.time.value", { millis })),
-      ...row("stop", say(`mind.stop.${stop}`, {}, stop)),
-      ...row("ties", String(nearTies)),
-    ),
+    "dl",
+    {},
+    ...row("brain", brainId),
+    ...row("seed", seed),
+    ...row("tokens", say("mind.fact.tokens.value", { promptTokens, outputTokens })),
+    ...row("time", say("mind.fact.time.value", { millis })),
+    ...row("stop", say(`mind.stop.${stop}`, {}, stop)),
+    ...row("ties", String(nearTies)),
   );
 }
 

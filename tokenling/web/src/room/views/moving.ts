@@ -24,6 +24,7 @@ export interface MovingParts {
 
 const CODE_PROBLEMS = new Set(["enrol_required", "enrol_wrong"]);
 const STEPS_TO_HOST = ["prepare", "activate"] as const;
+const STEPS_HOME = ["park", "arrive"] as const;
 
 /** The way to a host: address, what it means there, the move itself. */
 export async function moveToHost(parts: MovingParts): Promise<void> {
@@ -149,45 +150,76 @@ function warnings(preview: MovePreview, name: string, host: string): Child[] {
 }
 
 async function runMove(sheet: Sheet, parts: MovingParts, origin: string, preview: MovePreview, enrolCode: string): Promise<void> {
-  const stop = showSteps(sheet, parts, STEPS_TO_HOST, say("move.under", { name: parts.name, host: hostName(origin) }));
+  const host = hostName(origin);
+  const steps = showSteps(sheet, parts, STEPS_TO_HOST, {
+    text: say("move.under", { name: parts.name, host }),
+    from: say("pets.here"),
+    to: host,
+  });
   try {
     await parts.household.moveToHost(parts.localId, origin, enrolCode ? { enrolCode } : {});
-    parts.announce(say("move.done.remote", { name: parts.name, host: hostName(origin) }));
-    sheet.close();
+    steps.end(say("move.done.remote", { name: parts.name, host }));
   } catch (problem) {
     if (isLost(problem)) return; // it goes on by itself: the steps stay, and so does the banner
     const code = codeOf(problem);
+    steps.stop();
     showPreview(sheet, parts, origin, preview, { problem: problemText(problem), code: CODE_PROBLEMS.has(code) });
-  } finally {
-    void sheet.closed.then(stop);
   }
 }
 
-/** The steps of a move as they are done, with what stops the present one. Returns what ends the watching. */
-function showSteps(sheet: Sheet, parts: MovingParts, steps: readonly string[], text: string): () => void {
+interface Way {
+  text: string;
+  from: string;
+  to: string;
+}
+
+/** The steps of a move as they are done, with what stops the present one; at last where the pet lives now, until its owner
+    has seen it. (That it is done is said by whoever follows the pet: a move may also end when this is closed.) */
+function showSteps(sheet: Sheet, parts: MovingParts, steps: readonly string[], way: Way): { end(text: string): void; stop(): void } {
   const list = html("ol", { class: "steps" });
   const problem = html("div", { role: "status" });
-  sheet.show(html("p", {}, text), list, problem, html("p", { class: "small soft" }, say("move.close.safe")));
+  const note = html("p", { class: "small soft" }, say("move.close.safe"));
+  const road = makeRoad(way, parts);
+  sheet.show(html("p", {}, way.text), road.element, list, problem, note);
   let begun = false;
-  return parts.home.subscribe(({ move }) => {
+  const draw = (at: number) => {
+    put(list, ...steps.map((step, index) => stepRow(step, index, at)));
+    road.show(at / steps.length);
+  };
+  const stop = parts.home.subscribe(({ move }) => {
     begun ||= move !== null;
-    const at = move ? Math.max(0, steps.indexOf(move.step)) : begun ? steps.length : 0;
-    put(
-      list,
-      ...steps.map((step, index) =>
-        html(
-          "li",
-          { class: index < at ? "done" : index === at ? "now" : "", "aria-current": index === at ? "step" : null },
-          say(`step.${step}`),
-        ),
-      ),
-    );
+    draw(move ? Math.max(0, steps.indexOf(move.step)) : begun ? steps.length : 0);
     put(
       problem,
       move?.problem ? html("p", { class: "notice" }, moveProblem(move)) : null,
       move?.problem?.lost ? html("button", { type: "button", onclick: () => parts.home.retry() }, say("move.retry")) : null,
     );
   });
+  void sheet.closed.then(stop);
+  const end = (text: string) => {
+    stop();
+    draw(steps.length);
+    const done = html("button", { type: "button", class: "main", onclick: () => sheet.close() }, say("move.seen"));
+    put(problem, html("p", { class: "told" }, icon("check"), html("strong", {}, text)));
+    note.replaceWith(html("div", { class: "row end" }, done));
+    if (sheet.element.open) done.focus();
+  };
+  return { end, stop };
+}
+
+function stepRow(step: string, index: number, at: number): HTMLElement {
+  const state = index < at ? "done" : index === at ? "now" : "";
+  return html("li", { class: state, "aria-current": state === "now" ? "step" : null }, say(`step.${step}`));
+}
+
+/** Two homes and somebody on the way between them; the words beside it tell the same. */
+function makeRoad({ from, to }: Way, { household, localId }: MovingParts) {
+  const walker = html("span", { class: "pet-dot walker" });
+  walker.style.setProperty("--hue", String(household.snapshot().pets.find((pet) => pet.localId === localId)?.hue ?? 150));
+  const home = (label: string) => html("span", { class: "road-end" }, icon("house"), html("span", { class: "small" }, label));
+  const lane = html("span", { class: "lane" }, walker);
+  const element = html("div", { class: "road", "aria-hidden": "true" }, home(from), lane, home(to));
+  return { element, show: (share: number) => lane.style.setProperty("--share", String(share)) };
 }
 
 function moveProblem(move: NonNullable<HomeSnapshot["move"]>): string {
@@ -203,15 +235,14 @@ export async function moveHere(parts: MovingParts): Promise<void> {
   const forbidden = preview.warnings.some((warning) => warning.forbids);
   const go = html("button", { type: "button", class: "main", disabled: forbidden, onclick: () => void run() }, say("here.go", { name }));
   async function run(problem: string | null = null): Promise<void> {
-    const stop = showSteps(sheet, parts, ["park"], say("here.under", { name, host }));
+    const steps = showSteps(sheet, parts, STEPS_HOME, { text: say("here.under", { name, host }), from: host, to: say("pets.here") });
     try {
       await household.moveHere(localId);
-      parts.announce(say("move.done.local", { name }));
-      sheet.close();
+      steps.end(say("move.done.local", { name }));
     } catch (failed) {
-      if (!isLost(failed)) show(problemText(failed) || problem);
-    } finally {
-      void sheet.closed.then(stop);
+      if (isLost(failed)) return;
+      steps.stop();
+      show(problemText(failed) || problem);
     }
   }
   function show(problem: string | null): void {

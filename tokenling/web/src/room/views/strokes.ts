@@ -39,3 +39,8 @@ export function watchStrokes(touch: HTMLElement, room: Room, stroked: () => void
   touch.addEventListener("pointerup", lift);
   touch.addEventListener("pointercancel", lift);
 }
+
+/** A key that strokes, too. */
+export function isPress(event: KeyboardEvent): boolean {
+  return !event.repeat && (event.key === "Enter" || event.key === " ");
+}

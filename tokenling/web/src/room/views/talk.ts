@@ -7,11 +7,13 @@ import { TEXT_MAX, codePoints } from "../items.ts";
 import type { ChatLine, Model } from "../model.ts";
 import { PET_LANGUAGE, say } from "../strings.ts";
 import { clockTime, dayName } from "../times.ts";
-import { spokenOf } from "./home.ts";
+import { spokenOf } from "./speech.ts";
 
 /** The count is shown when it begins to matter. */
 const LEFT_SHOWN = 60;
 const NEAR_BOTTOM_PX = 80;
+/** Air above a card that is held in sight. */
+const HELD_BELOW_PX = 10;
 
 export interface TalkActions {
   /** Sends it; returns whether it was taken. */
@@ -27,20 +29,24 @@ export interface TalkActions {
 export interface TalkView {
   readonly element: HTMLElement;
   update(model: Model, state: { help: boolean }): void;
-  showAway(card: HTMLElement | null, sinceMs?: number): void;
+  showAway(card: HTMLElement, sinceMs: number): void;
+  closeAway(): void;
   /** Puts a text that could not be sent back, before another that the owner has begun. */
   giveBack(text: string): void;
   focus(): void;
+  /** Whether there is a card that has still to be read. */
+  tells(): boolean;
 }
 
+/** Since when lines are new, and the card above them until it is closed. */
 interface Away {
-  card: HTMLElement;
+  card: HTMLElement | null;
   sinceMs: number;
 }
 
 type Row =
   | { key: string; kind: "day" | "empty"; text: string }
-  | { key: string; kind: "line"; line: ChatLine; name: string; zone: string | undefined }
+  | { key: string; kind: "line"; line: ChatLine; name: string; zone: string | undefined; fresh: boolean }
   | { key: string; kind: "away"; card: HTMLElement }
   | { key: string; kind: "pending"; id: string; text: string; state: string }
   | { key: string; kind: "thinking"; name: string };
@@ -48,27 +54,17 @@ type Row =
 export function makeTalk(act: TalkActions): TalkView {
   const log = html("ol", { class: "log", tabindex: "0", "aria-label": say("talk.heading") });
   const writing = html("span", { class: "said", dir: "auto", lang: PET_LANGUAGE });
-  const composer = makeComposer(act);
+  const composer = makeComposer({ ...act, say: speak });
   const help = makeHelp(act);
-  const element = html("div", { class: "panel talk" }, log, help.element, composer.element);
+  const view = makeFollowing(log);
+  const element = html("div", { class: "panel talk" }, log, view.button, help.element, composer.element);
   let away: Away | null = null;
-  let follows = true;
-  let size = "";
-  // a banner, a keyboard or a turned phone changes the room for the log without a scroll: the newest line stays
-  new ResizeObserver(follow).observe(log);
-  log.addEventListener("scroll", () => size === sizeNow() && (follows = isNearEnd()), { passive: true });
 
-  function isNearEnd(): boolean {
-    return log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_BOTTOM_PX;
-  }
-
-  function sizeNow(): string {
-    return `${log.clientWidth} ${log.clientHeight}`;
-  }
-
-  function follow(): void {
-    size = sizeNow();
-    if (follows) log.scrollTop = log.scrollHeight;
+  /** Whoever speaks is in the present. */
+  function speak(text: string): boolean {
+    const taken = act.say(text);
+    if (taken) view.holdTo(null);
+    return taken;
   }
 
   function update(model: Model, state: { help: boolean }): void {
@@ -82,15 +78,81 @@ export function makeTalk(act: TalkActions): TalkView {
       (row) => makeRow(row, act, writing),
     );
     log.classList.toggle("writes", spokenOf(model.words) !== "");
-    follow();
+    view.keep();
   }
 
-  /** Shows a card above the lines that were said after `sinceMs`: it tells of them. Null takes it away. */
-  function showAway(card: HTMLElement | null, sinceMs = 0): void {
-    away = card && { card, sinceMs };
-    follows = true;
+  /** Shows a card above the lines that were said after `sinceMs`: it tells of them, and they are marked. */
+  function showAway(card: HTMLElement, sinceMs: number): void {
+    away = { card, sinceMs };
+    view.holdTo(card);
   }
-  return { element, update, showAway, giveBack: composer.giveBack, focus: composer.focus };
+
+  /** Takes the card away; the first new line stays where the card was. */
+  function closeAway(): void {
+    if (away) away.card = null;
+    view.holdTo(log.querySelector<HTMLElement>(".fresh"));
+  }
+  return {
+    element,
+    update,
+    showAway,
+    closeAway,
+    giveBack: composer.giveBack,
+    focus: composer.focus,
+    tells: () => (away?.card ?? null) !== null,
+  };
+}
+
+/** What the log shows when it grows: its newest line, or a card that is to be read first, until its owner scrolls. A button
+    leads to the newest line from anywhere else. */
+function makeFollowing(log: HTMLElement) {
+  const button = html(
+    "button",
+    { type: "button", class: "newest", hidden: true, onclick: () => toEnd() },
+    say("talk.newest"),
+    icon("down"),
+  );
+  let held: HTMLElement | null = null;
+  let follows = true;
+  let size = "";
+  let setTo = 0;
+  // a banner, a keyboard or a turned phone changes the room for the log without a scroll: what was in sight stays
+  new ResizeObserver(keep).observe(log);
+  log.addEventListener("scroll", scrolled, { passive: true });
+
+  function scrolled(): void {
+    if (size === sizeNow() && Math.abs(log.scrollTop - setTo) > 2) [held, follows] = [null, isNearEnd()];
+    button.hidden = isNearEnd();
+  }
+
+  function isNearEnd(): boolean {
+    return log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_BOTTOM_PX;
+  }
+
+  function sizeNow(): string {
+    return `${log.clientWidth} ${log.clientHeight}`;
+  }
+
+  function keep(): void {
+    size = sizeNow();
+    if (held?.isConnected) log.scrollTop += held.getBoundingClientRect().top - log.getBoundingClientRect().top - HELD_BELOW_PX;
+    else if (follows) log.scrollTop = log.scrollHeight;
+    setTo = log.scrollTop;
+    // all that is new fits below it: from here on the newest line is followed again
+    if (log.clientHeight > 0 && log.scrollHeight - log.scrollTop - log.clientHeight < 2) held = null;
+    button.hidden = isNearEnd();
+  }
+
+  function holdTo(element: HTMLElement | null): void {
+    [held, follows] = [element, true];
+  }
+
+  function toEnd(): void {
+    holdTo(null);
+    keep();
+    log.focus({ preventScroll: true });
+  }
+  return { button, keep, holdTo, toEnd };
 }
 
 function makeComposer(act: TalkActions) {
@@ -158,7 +220,8 @@ function rowsOf(model: Model, away: Away | null): Row[] {
   let day = "";
   let told = false;
   const tellAway = () => {
-    if (away && !told) rows.push({ key: "away", kind: "away", card: away.card });
+    if (!away || told) return;
+    if (away.card) rows.push({ key: "away", kind: "away", card: away.card });
     told = true;
   };
   for (const line of model.chat) {
@@ -166,7 +229,8 @@ function rowsOf(model: Model, away: Away | null): Row[] {
     if (away && line.atMs > away.sinceMs) tellAway();
     if (lineDay !== day) rows.push({ key: `day ${lineDay}`, kind: "day", text: lineDay });
     day = lineDay;
-    rows.push({ key: `line ${line.key}`, kind: "line", line, name: model.name, zone: model.zone });
+    const fresh = told && !line.mine;
+    rows.push({ key: `line ${fresh ? "fresh " : ""}${line.key}`, kind: "line", line, name: model.name, zone: model.zone, fresh });
   }
   const pending = model.pending.filter((item) => item.command.kind === "say");
   if (rows.length === 0 && pending.length === 0) rows.push(emptyRow(model));
@@ -191,7 +255,7 @@ function makeRow(row: Row, act: TalkActions, writing: HTMLElement): HTMLElement 
     case "away":
       return html("li", {}, row.card);
     case "line":
-      return lineRow(row.line, row.name, row.zone, act);
+      return lineRow(row, act);
     case "pending":
       return pendingRow(row, act);
     case "thinking":
@@ -199,7 +263,7 @@ function makeRow(row: Row, act: TalkActions, writing: HTMLElement): HTMLElement 
   }
 }
 
-function lineRow(line: ChatLine, name: string, zone: string | undefined, act: TalkActions): HTMLElement {
+function lineRow({ line, name, zone, fresh }: Row & { kind: "line" }, act: TalkActions): HTMLElement {
   const time = html("time", { datetime: new Date(line.atMs).toISOString() }, clockTime(line.atMs, zone));
   if (line.mine)
     return html(
@@ -214,7 +278,8 @@ function lineRow(line: ChatLine, name: string, zone: string | undefined, act: Ta
     line.text,
     html("span", { class: "unseen" }, `. ${say("mind.open")}`),
   );
-  return html("li", { class: "line" }, open, html("span", { class: "about" }, name, " · ", time));
+  const mark = fresh ? html("span", { class: "new-mark" }, say("talk.new")) : null;
+  return html("li", { class: fresh ? "line fresh" : "line" }, open, html("span", { class: "about" }, mark, name, " · ", time));
 }
 
 function pendingRow({ id, text, state }: Row & { kind: "pending" }, act: TalkActions): HTMLElement {
@@ -236,15 +301,17 @@ function thinkingRow(name: string, writing: HTMLElement): HTMLElement {
   return html("li", { class: "line thinking" }, writing, dots, html("span", { class: "about" }, say("state.thinking", { name })));
 }
 
-/** The card that tells what happened since the owner last looked. */
-export function awayCard(lines: readonly string[], more: number, close: () => void): HTMLElement {
-  const card = html("div", { class: "card away" });
+/** The card that tells what happened since the owner last looked: read first, then the lines below it that are new. */
+export function awayCard(news: { lines: readonly string[]; more: number; since: string }, close: () => void): HTMLElement {
+  const { lines, more, since } = news;
+  const card = html("section", { class: "card away", "aria-label": say("away.heading") });
   put(
     card,
-    html("h3", {}, say("away.heading")),
+    html("h3", {}, icon("leaf"), say("away.heading")),
+    html("button", { type: "button", class: "round plain", "aria-label": say("away.close"), onclick: close }, icon("close")),
+    html("p", { class: "small soft" }, say("away.since", { since })),
     html("ul", {}, ...lines.map((line) => html("li", {}, line))),
     more > 0 ? html("p", { class: "small soft" }, say("away.more", { count: more })) : null,
-    html("div", { class: "row" }, html("button", { type: "button", onclick: close }, say("away.close"))),
   );
   return card;
 }
