@@ -2,10 +2,15 @@
 over in the middle of a turn, records of newer rules."""
 
 import json
+import logging
+import time
 
 import pytest
-from home_support import PAGE_WORDS, Refused, whole
+from home_support import BRAIN_ID, PAGE_WORDS, Refused, whole
 
+from tokenling.engine import bridge
+
+log = logging.getLogger(__name__)
 HOUR_MS = 60 * 60 * 1000
 DAY_MS = 24 * HOUR_MS
 
@@ -58,6 +63,41 @@ def test_a_page_closed_for_a_day_ends_in_the_bytes_of_one_that_stayed_open_by_it
     assert closed["bodyClockMs"] == attended["bodyClockMs"]
     assert json.dumps(closed, sort_keys=True) == json.dumps(attended, sort_keys=True)
     assert len([line for line in closed["chat"] if line["who"] == "pet"]) > 2
+
+
+def grown_save(now_ms: int) -> str:
+    """A grown pet at `now_ms` that never speaks up by itself, with no turn due in the week that follows."""
+
+    def ask(name: str, **given):
+        return json.loads(bridge.call(name, json.dumps(given)))["ok"]
+
+    def live(state: str, until_ms: int) -> tuple[str, int]:
+        turns = 0
+        while (step := ask("advance", state=state, nowMs=until_ms))["turn"] is not None:
+            reply = {"text": "so it is.", "stop": "eos"}
+            state = ask("apply_reply", state=step["state"], turn=step["turn"], reply=reply)["state"]
+            turns += 1
+        return step["state"], turns
+
+    at_ms = now_ms - 40 * DAY_MS
+    pet = {"petSeed": "5e" * 16, "name": "Pip", "timeZone": "UTC", "brainId": BRAIN_ID, "weatherSeed": ""}
+    state = ask("new_pet", **pet, nowMs=at_ms)["state"]
+    for command in ({"kind": "settings", "chatter": 0}, {"kind": "say", "text": "grow well"}):
+        state = ask("apply_command", state=state, command=command, nowMs=at_ms)["state"]
+    grown, _ = live(state, now_ms)
+    assert live(grown, now_ms + 7 * DAY_MS)[1] == 0, "else the week is not one without turns"
+    return grown
+
+
+def test_a_week_without_turns_is_caught_up_within_two_seconds_by_the_pages_own_engine(house):
+    pet = house.ask("importSave", grown_save(time.time_ns() // 1_000_000))
+    before = house.newest(pet)["save"]["minutesLived"]
+    house.reload(inPage=True, shift=7 * DAY_MS)
+    took_ms = house.page.evaluate("pet => tests.caughtUp(pet)", pet)
+    log.info("a week without turns: %.0f ms", took_ms)
+    house.until(lambda: house.newest(pet)["save"]["minutesLived"] - before >= 7 * 24 * 60)
+    assert house.page.evaluate("pet => tests.turns(pet)", pet) == []
+    assert took_ms <= 2000
 
 
 @pytest.mark.browser_long

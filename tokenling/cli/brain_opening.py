@@ -19,11 +19,11 @@ class BrainChoice:
     precision: "Precision | None" = None
     numerics: "Numerics" = "exact"
     threads: int = 1
-    lanes: int = 1
     brain_id: str | None = None
     features: tuple[str, ...] | None = None
     graphs: Path | None = None
     """Where the built graph of a GGUF file is kept, for this brain alone."""
+    lanes: int = 1
 
 
 def open_chosen(choice: BrainChoice) -> "Brain":

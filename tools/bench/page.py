@@ -6,9 +6,7 @@ In one run, interleaved, each in a browser profile of its own (nothing cached) a
   documentation asks for, and nothing else;
 - *plain*: the app without its start-up snapshot, from navigation until the named pet lives and its brain is ready;
 - *snapshot*: the same with the snapshot, as every visitor gets it;
-- *return*: the second visit of that profile;
-- *week*: a grown pet that speaks up never, whose page was closed for a simulated week in which no turn is due: how long
-  it takes from a living body to one that has lived the week, in this browser's WebAssembly, stored and shown.
+- *return*: the second visit of that profile.
 
 Needs Chromium, playwright and the built app. Prints medians, and exits with 1 when a bound is broken.
 """
@@ -24,23 +22,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
 
-from tokenling.cli.brain_files import shipped_brain_dir, succession_of
-from tokenling.engine import bridge
-
 ROOT = Path(__file__).parents[2]
 ORT_MODULE = ROOT / "tokenling" / "web" / "node_modules" / "onnxruntime-web" / "dist" / "ort.wasm.min.mjs"
-BRAIN_ID = succession_of(shipped_brain_dir())[0]
 BARE_RATIO_MAX = 1.3
 LIVING_MS_MAX = 4000
-WEEK_MS_MAX = 2000
-DAY_MS = 24 * 60 * 60 * 1000
-WEEK_MS = 7 * DAY_MS
-GROWN_DAYS = 40
-"""After that a pet is grown, and what it wrote into its diary about growing up lies behind it."""
 START_S_MAX = 60.0
 
 BARE = """async ({pyodide, ort, graph}) => {
@@ -63,20 +51,6 @@ MARKS = """() => new Promise((resolve) => {
     const [engine, words] = [at("living"), at("brain")];
     if (engine !== undefined && words !== undefined) resolve({ engine, words });
     else setTimeout(look, 20);
-  };
-  look();
-})"""
-
-SHIFTED = """(ms) => {
-  const real = Date.now;
-  Date.now = () => real() + ms;
-}"""
-NOW = """() => new Promise((resolve) => {
-  const at = (name) => performance.getEntriesByName(`tokenling:${name}`)[0]?.startTime;
-  const look = () => {
-    if (at("now") === undefined) return setTimeout(look, 10);
-    const kept = [at("living"), at("now")];
-    resolve({ engine: kept[1] - kept[0], words: 0, living: kept[0], now: kept[1] });
   };
   look();
 })"""
@@ -155,53 +129,6 @@ def measure(browser: Browser, origin: str) -> dict[str, Times]:
     page.goto(origin, wait_until="commit")
     found["return"] = marks(page)
     visitor.close()
-    found["week"] = closed_for(browser, origin, WEEK_MS)
-    return found
-
-
-def grown_save(now_ms: int) -> str:
-    """A grown pet at `now_ms` that speaks up never, with no turn due in the week that follows."""
-
-    def ask(name: str, **given: object) -> dict[str, Any]:
-        answer: dict[str, Any] = json.loads(bridge.call(name, json.dumps(given)))["ok"]
-        return answer
-
-    at_ms = now_ms - GROWN_DAYS * DAY_MS
-    born = ask("new_pet", petSeed="5e" * 16, name="Pip", timeZone="UTC", brainId=BRAIN_ID, weatherSeed="", nowMs=at_ms)
-    acts = [{"kind": "settings", "chatter": 0}, {"kind": "say", "text": "grow well"}]
-    state = born["state"]
-    for act in acts:
-        state = ask("apply_command", state=state, command=act, nowMs=at_ms)["state"]
-    for until_ms in (now_ms, now_ms + WEEK_MS):
-        turns = 0
-        step = ask("advance", state=state, nowMs=until_ms)
-        while step["turn"] is not None:
-            turns += 1
-            reply = {"text": "so it is.", "stop": "eos"}
-            lived = ask("apply_reply", state=step["state"], turn=step["turn"], reply=reply)
-            step = ask("advance", state=lived["state"], nowMs=until_ms)
-        if until_ms == now_ms:
-            state = step["state"]
-    assert turns == 0, f"{turns} turns are due in a week that was to be without any"
-    return state
-
-
-def closed_for(browser: Browser, origin: str, gap_ms: int) -> Times:
-    """Milliseconds from a living body to one that has lived what a page missed that was closed for `gap_ms`."""
-    visitor = browser.new_context()
-    page = visitor.new_page()
-    page.goto(origin, wait_until="commit")
-    save = grown_save(int(page.evaluate("Date.now()")))
-    page.locator("[data-import]").set_input_files(
-        {"name": "pip.json", "mimeType": "application/json", "buffer": save.encode()}
-    )
-    page.evaluate(NOW)
-    page.close()
-    visitor.add_init_script(f"({SHIFTED})({gap_ms})")
-    page = visitor.new_page()
-    page.goto(origin, wait_until="commit")
-    found: Times = page.evaluate(NOW)
-    visitor.close()
     return found
 
 
@@ -221,8 +148,6 @@ def broken(medians: dict[str, Times]) -> list[str]:
     found = [f"plain takes {ratio:.2f} of bare, at most {BARE_RATIO_MAX}"] if ratio > BARE_RATIO_MAX else []
     if medians["snapshot"]["both"] > LIVING_MS_MAX:
         found.append(f"with the snapshot {medians['snapshot']['both']} ms, at most {LIVING_MS_MAX}")
-    if medians["week"]["engine"] > WEEK_MS_MAX:
-        found.append(f"a week without turns takes {medians['week']['engine']} ms, at most {WEEK_MS_MAX}")
     return found
 
 

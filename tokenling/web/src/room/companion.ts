@@ -37,8 +37,6 @@ const RETURN_MS = 5 * 60 * 60_000;
 const TICK_MS = 20_000;
 const PROBLEM_SHOWN_MS = 12_000;
 const GAME_OVER_MARGIN_MS = 1500;
-/** A body clock stands at the last whole minute. */
-const CAUGHT_UP_MS = 2 * 60_000;
 
 /** What goes beyond one pet. */
 export interface Screens {
@@ -168,9 +166,7 @@ export class Companion {
     if (this.#model) this.#took(this.#model, before, linkBefore);
     this.#render();
     if (arrived && this.#model) this.#arrive(this.#model, arrived);
-    if (this.#model === null || snapshot.link !== "running") return;
-    mark("living");
-    if (this.#model.serverTime - Number(snapshot.view?.save.bodyClockMs) < CAUGHT_UP_MS) mark("now");
+    if (this.#model !== null && snapshot.link === "running") mark("living");
   }
 
   #took(model: Model, before: Model | null, linkBefore: string): void {

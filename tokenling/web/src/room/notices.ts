@@ -152,7 +152,8 @@ function clocks({ snapshot, model, moving }: Situation): Banner[] {
     key: `notice-${kind}`,
     calm: true,
     text: say(`notice.${kind}`, { name, from: time(fromMs), to: time(toMs) }),
-    actions: [{ label: say("problem.close"), run: () => moving().home.noticed() }],
+    actions: [],
+    close: () => moving().home.noticed(),
   }));
 }
 

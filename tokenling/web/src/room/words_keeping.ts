@@ -270,7 +270,6 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "trouble.again": "Next try at {time}.",
   "notice.clock_rebased": "This device’s clock was set back. {name} goes on at the time it shows now: nothing was lived twice, nothing was lost.",
   "notice.quiet_time": "More than 400 days had passed. What lies before the last 400 of them ({from} to {to}) {name} spent in quiet: it was not lived day by day.",
-  "problem.close": "Close",
   "problem.returned": "Your words did not get an answer before the pet went on without its host. They stand under the conversation.",
   "problem.other_pet": "What the host sends is another pet. Nothing of it was taken.",
   "problem.save_newer": "What the host sends has newer rules than this page. Nothing was taken: it is safe there. Load this page again to get a newer one.",

@@ -1,7 +1,6 @@
 /* Moments of a start, on the browser's own performance timeline: for tools/bench/page.py and for the curious. */
 
-/** `now`: the pet has been lived up to this minute. */
-export type Moment = "living" | "now" | "brain";
+export type Moment = "living" | "brain";
 
 /** Notes the first time that this happened; says nothing of whose pet it was. */
 export function mark(moment: Moment): void {

@@ -103,6 +103,16 @@ const tests = {
     seen.set(localId, all);
     house.home(localId).subscribe((snapshot) => all.push(snapshot));
   },
+  /** Milliseconds from a living body to one that has lived up to now, stored and shown. */
+  caughtUp: (localId: string): Promise<number> =>
+    new Promise((resolve) => {
+      let beganMs: number | null = null;
+      house.home(localId).subscribe(({ link, view }) => {
+        if (link === "running" || link === "catching_up") beganMs ??= performance.now();
+        const behindMs = Date.now() + shiftMs - Number(view?.save.bodyClockMs);
+        if (beganMs !== null && behindMs < 120_000) resolve(performance.now() - beganMs);
+      });
+    }),
   links: (localId: string) => (seen.get(localId) ?? []).map(({ link }) => link),
 };
 
