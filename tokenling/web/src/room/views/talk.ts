@@ -62,9 +62,8 @@ export function makeTalk(act: TalkActions): TalkView {
 
   /** Whoever speaks is in the present. */
   function speak(text: string): boolean {
-    const taken = act.say(text);
-    if (taken) view.holdTo(null);
-    return taken;
+    view.holdTo(null);
+    return act.say(text);
   }
 
   function update(model: Model, state: { help: boolean }): void {
