@@ -286,10 +286,14 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The settings and what the operator should be told about them, a line each."""
+    """The settings and what the operator should be told about them, a line each.
+
+    `remarks` are told at once; `choices`, what was chosen where nothing was set, when the host stands.
+    """
 
     settings: Settings
     remarks: tuple[str, ...]
+    choices: tuple[str, ...] = ()
 
 
 class _Reader:
@@ -366,7 +370,7 @@ def read_settings(environ: Mapping[str, str], *, cores: int) -> Found:
         trusted_proxies=proxies or (),
         precision_is_set=MODEL_DTYPE.variable in environ,
     )
-    return Found(settings, _remarks(environ, settings, threads_wanted, cores))
+    return Found(settings, _remarks(environ, settings, threads_wanted, cores), _choices(environ, settings, cores))
 
 
 def _in_table_order(problems: list[Problem]) -> tuple[Problem, ...]:
@@ -376,11 +380,6 @@ def _in_table_order(problems: list[Problem]) -> tuple[Problem, ...]:
 
 def _remarks(environ: Mapping[str, str], settings: Settings, threads_wanted: int, cores: int) -> tuple[str, ...]:
     remarks = [*foreign_names(environ)]
-    if CPU_LANES.variable not in environ:
-        remarks.append(
-            f"{_counted(settings.cpu_lanes, 'CPU lane')} with {_counted(settings.threads, 'thread')} each, for "
-            f"{_counted(cores, 'core')}; {CPU_LANES.variable} chooses"
-        )
     if settings.threads < threads_wanted and THREADS.variable in environ:  # a default asks for nothing
         remarks.append(
             f"{THREADS.variable} is {threads_wanted}, but each lane gets {_counted(settings.threads, 'thread')}: "
@@ -392,6 +391,13 @@ def _remarks(environ: Mapping[str, str], settings: Settings, threads_wanted: int
             f"{DB.variable} lies inside the Git checkout {checkout}: it holds private state, keep it outside"
         )
     return tuple(remarks)
+
+
+def _choices(environ: Mapping[str, str], settings: Settings, cores: int) -> tuple[str, ...]:
+    if CPU_LANES.variable in environ:
+        return ()
+    lanes, threads = _counted(settings.cpu_lanes, "CPU lane"), _counted(settings.threads, "thread")
+    return (f"{lanes} with {threads} each, for {_counted(cores, 'core')}; {CPU_LANES.variable} chooses",)
 
 
 def _counted(count: int, name: str) -> str:
