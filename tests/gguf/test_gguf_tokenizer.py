@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from gguf_bytes import INT32, UINT8, array, gguf, write
 from hostile_text import hostile_texts
+from tokenizer_files import FILES, PREFIX, changed, keys_of
 
-from tokenling.gguf import GgufFile, GgufRefused, GgufTokenizer, gguf_tokenizer, open_gguf
+from tokenling.gguf import GgufRefused, GgufTokenizer, gguf_tokenizer, open_gguf
 from tokenling.gguf.pretokenizers import FAMILIES
 from tokenling.gguf.spm import SpmPieces, joined
 from tokenling.gguf.tokenizer import TEXT_CHARS_MAX
@@ -18,39 +19,14 @@ from tokenling.gguf.unigram import UNKNOWN_PENALTY, UnigramPieces
 from tokenling.runtime import GenerationRefused
 from tokenling.runtime.tokenizer import byte_alphabet
 
-FILES = Path(__file__).parent / "tokenizers"
 EXPECTED = json.loads((FILES / "expected.json").read_text("utf-8"))
 TEXTS: list[str] = EXPECTED.pop("texts")
-PREFIX = "tokenizer.ggml."
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 
 
 def opened(path: Path) -> GgufTokenizer:
     with open_gguf(path) as file:
         return gguf_tokenizer(file)
-
-
-def keys_of(name: str) -> dict[str, object]:
-    """A fixture's metadata, to be written again with a change."""
-    with open_gguf(FILES / f"{name}.gguf") as file:
-        return {key: _written(file, key) for key in file.metadata}
-
-
-def _written(file: GgufFile, key: str) -> object:
-    found = file.metadata[key]
-    if isinstance(found, tuple):
-        return list(found)
-    if isinstance(found, str | int | float):
-        return found
-    kind = {"i": INT32, "u": UINT8}.get(found.dtype.kind)
-    return array(kind, found.tolist()) if kind is not None else found.tolist()
-
-
-def changed(folder: Path, name: str, **changes: object) -> Path:
-    """A fixture with other values (None: without the key)."""
-    keys = keys_of(name)
-    keys.update({(key.replace("__", ".") if "__" in key else PREFIX + key): value for key, value in changes.items()})
-    return write(folder / "changed.gguf", gguf({key: value for key, value in keys.items() if value is not None}))
 
 
 # ---- against others

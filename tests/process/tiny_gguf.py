@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.append(str(Path(__file__).parents[1] / "gguf"))
-from gguf_bytes import INT32, Tensor, array, gguf, tensor
-from test_gguf_tokenizer import keys_of
+from gguf_bytes import Tensor, gguf, tensor
+from tokenizer_files import keys_of
 
 HIDDEN, INNER, POSITIONS = 32, 48, 2048
 SHAPES = {"attn_q": (HIDDEN, HIDDEN), "attn_k": (16, HIDDEN), "attn_v": (16, HIDDEN), "attn_output": (HIDDEN, HIDDEN),
@@ -39,6 +39,3 @@ def tensors(rows: int, seed: int) -> list[Tensor]:
         found += [tensor(f"blk.{layer}.{name}.weight", random.standard_normal(shape) * 0.3)
                   for name, shape in SHAPES.items()]  # fmt: skip
     return found
-
-
-__all__ = ["INT32", "array", "tiny_gguf"]
