@@ -58,8 +58,8 @@ class _Turn:
 
 
 def shares_of(count: int, sizes: Sequence[int]) -> list[int]:
-    """How many turns share each step, of `count` turns over graphs for `sizes` rows: three quarters of a graph at least,
-    because one that is half empty costs as much as its turns do alone (docs/capacity.md).
+    """How many turns share each step, of `count` turns over graphs for `sizes` rows: three quarters of a graph at
+    least, because one that is half empty costs as much as its turns do alone (docs/capacity.md).
 
     Five turns over graphs for 2, 4 and 8 rows: 4 and 1; six: 6, in the graph for 8.
     """
