@@ -24,7 +24,7 @@ from tokenling.runtime import (
     plan_turn,
     verify,
 )
-from tokenling.runtime.batch_lane import BatchLane, BatchPool
+from tokenling.runtime.batch_lane import BatchLane, BatchPool, shares_of
 from tokenling.runtime.rows import RowGraph, open_rows
 from tools.bench.lanes import requests
 
@@ -85,6 +85,16 @@ async def all_of(lane: BatchLane, plans: Sequence[DecodePlan], *, at_once: int =
             for number, plan in enumerate(plans):
                 nursery.start_soon(one, number, plan)
     return [found[number] for number in range(len(plans))]
+
+
+@pytest.mark.parametrize(
+    ("count", "shares"),
+    [(0, []), (1, [1]), (2, [2]), (3, [3]), (4, [4]), (5, [4, 1]), (6, [6]), (7, [7]), (8, [8]), (9, [8, 1]),
+     (11, [8, 3]), (13, [8, 4, 1]), (16, [8, 8])],
+)  # fmt: skip
+def test_a_graph_is_filled_by_three_quarters_at_least(count: int, shares: list[int]) -> None:
+    assert shares == shares_of(count, [2, 4, 8])
+    assert [1] * count == shares_of(count, [2]) if count < 2 else count == sum(shares_of(count, [2]))
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 5, 8])
@@ -215,9 +225,9 @@ async def test_long_prompts_that_join_never_stop_who_writes(shipped: Brain, grap
             events.append("prompt")
             return super()._prefill(turn)
 
-        def _step_together(self, turns):  # type: ignore[no-untyped-def]
+        def _step_all(self, turns):  # type: ignore[no-untyped-def]
             events.extend("first" for turn in turns if turn.plan is first)
-            return super()._step_together(turns)
+            return super()._step_all(turns)
 
     first = long_plan(shipped, 0, count=200)
     lane, begun = Watched(shipped, graphs), trio.Event()

@@ -58,6 +58,21 @@ class _Turn:
         self._portal.run_sync_soon(self.done.set)
 
 
+def shares_of(count: int, sizes: Sequence[int]) -> list[int]:
+    """How many turns share each step, of `count` turns over graphs for `sizes` rows: three quarters of a graph at
+    least, because one that is half empty costs as much as its turns do alone (docs/capacity.md).
+
+    Five turns over graphs for 2, 4 and 8 rows: 4 and 1; six: 6, in the graph for 8.
+    """
+    shares: list[int] = []
+    while count:
+        room = next((size for size in sizes if size >= count), None)
+        share = count if room is not None and 4 * count >= 3 * room else max(filter(count.__ge__, sizes), default=1)
+        shares.append(share)
+        count -= share
+    return shares
+
+
 class BatchLane:
     """Up to `rows_max` turns at a time over a brain's ORT session and its graphs for several rows."""
 
@@ -167,7 +182,7 @@ class BatchLane:
         for turn in writing:
             if len(turn.feed) > 1:
                 self._step_alone(turn)
-        self._step_together(single)
+        self._step_all(single)
 
     def _prefill(self, turn: _Turn) -> Logits:
         turn.joined_s = time.perf_counter()
@@ -176,14 +191,18 @@ class BatchLane:
         turn.steps, turn.decoding_s = steps, time.perf_counter()
         return logits
 
+    def _step_all(self, turns: Sequence[_Turn]) -> None:
+        """One token of each, in as few steps as it takes."""
+        at = 0
+        for count in shares_of(len(turns), [rows.rows for rows in self._rows]):
+            self._step_together(turns[at : at + count])
+            at += count
+
     def _step_together(self, turns: Sequence[_Turn]) -> None:
-        """One token of each, by the smallest graph that has room for all. A step that fails is taken by each alone, so
-        that it fails for whom it must only."""
+        """One token of each, in one step. One that fails is taken by each alone, so that it fails for whom it must."""
         if len(turns) == 1:
             return self._step_alone(turns[0])
-        rows = next((rows for rows in self._rows if rows.rows >= len(turns)), None)
-        if not turns or rows is None:
-            return None
+        rows = next(rows for rows in self._rows if rows.rows >= len(turns))
         sequences = [turn.steps for turn in turns if turn.steps is not None]
         try:
             found = rows.step(sequences, [turn.feed[0] for turn in turns])

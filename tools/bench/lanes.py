@@ -8,10 +8,13 @@ the time of one.
 
 import argparse
 import json
+import multiprocessing
 import os
 import statistics
 import sys
+import time
 from collections.abc import Sequence
+from multiprocessing.connection import Connection
 
 import trio
 
@@ -22,9 +25,11 @@ from tokenling.host.executor_queue import Job, Router
 from tokenling.host.generator import BrainGenerator
 from tokenling.host.ports import Generated
 from tokenling.host.worker import Worker
-from tokenling.runtime import Brain, open_brain, open_lane
+from tokenling.runtime import Brain, Numerics, decode, open_brain, open_lane, plan_turn
 
 SHARE_MAX = 0.65
+SWITCH_S = 0.0005
+"""Python's switch interval, as the host sets it."""
 LINES = (
     "good morning, little one",
     "are you hungry?",
@@ -76,36 +81,81 @@ async def burst(brain: Brain, lanes: int, asked: Sequence[GenerationRequest]) ->
     return took_s
 
 
+class Processes:
+    """As many processes as there are lanes, each with a share of the turns: what the cores give without an interpreter,
+    a router and an ORT session in common."""
+
+    def __init__(self, count: int, numerics: Numerics, turns: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipes: list[Connection[bool, float]] = []
+        for number in range(count):
+            ours: Connection[bool, float]
+            theirs: Connection[float, bool]
+            ours, theirs = context.Pipe()
+            context.Process(target=_share, args=(theirs, numerics, turns, number, count), daemon=True).start()
+            self._pipes.append(ours)
+        self.burst_s()  # until all have opened their brain
+
+    def burst_s(self) -> float:
+        """Seconds until the last has written its share."""
+        for pipe in self._pipes:
+            pipe.send(True)
+        return max(pipe.recv() for pipe in self._pipes)
+
+    def close(self) -> None:
+        """They end."""
+        for pipe in self._pipes:
+            pipe.send(False)
+
+
+def _share(pipe: "Connection[float, bool]", numerics: Numerics, turns: int, number: int, count: int) -> None:
+    brain = open_brain(shipped_brain_dir(), numerics=numerics, threads=1)
+    lane, plans = open_lane(brain), [plan_turn(one, brain) for one in requests(turns, brain.id)[number::count]]
+    while pipe.recv():
+        began = time.perf_counter()
+        for plan in plans:
+            decode(lane, plan)
+        pipe.send(time.perf_counter() - began)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="A burst over one lane and over more.")
     parser.add_argument("--lanes", type=int, default=2)
     parser.add_argument("--turns", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--numerics", choices=("exact", "fast"), default="exact")
+    parser.add_argument("--processes", action="store_true", help="beside them, one process and as many as lanes")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
+    sys.setswitchinterval(SWITCH_S)
+    more = chosen.lanes
     brains = {
-        lanes: open_brain(shipped_brain_dir(), numerics=chosen.numerics, threads=1, lanes=lanes)
-        for lanes in (1, chosen.lanes)
+        lanes: open_brain(shipped_brain_dir(), numerics=chosen.numerics, threads=1, lanes=lanes) for lanes in (1, more)
     }
-    brain = brains[1]
-    asked = requests(chosen.turns, brain.id)
-    times: dict[int, list[float]] = {1: [], chosen.lanes: []}
+    asked = requests(chosen.turns, brains[1].id)
+    apart = {n: Processes(n, chosen.numerics, chosen.turns) for n in (1, more)} if chosen.processes else {}
+    times: dict[int, list[float]] = {1: [], more: []}
+    alone: dict[int, list[float]] = {1: [], more: []}
     for _ in range(chosen.rounds):
         for lanes, found in times.items():
             found.append(trio.run(burst, brains[lanes], lanes, asked))
-    one, more = (statistics.median(times[lanes]) for lanes in (1, chosen.lanes))
-    share = statistics.median(b / a for a, b in zip(times[1], times[chosen.lanes], strict=True))
-    least = min(times[chosen.lanes]) / min(times[1])
+        for count, processes in apart.items():
+            alone[count].append(processes.burst_s())
+    share = statistics.median(b / a for a, b in zip(times[1], times[more], strict=True))
     figures = {
-        "turns": chosen.turns, "rounds": chosen.rounds, "cores": len(os.sched_getaffinity(0)), "brain": brain.id,
-        "numerics": brain.numerics, "one_lane_s": round(one, 3), f"{chosen.lanes}_lanes_s": round(more, 3),
-        "share": round(share, 3), "least_share": round(least, 3), "load": round(os.getloadavg()[0], 1),
+        "turns": chosen.turns, "rounds": chosen.rounds, "cores": len(os.sched_getaffinity(0)), "brain": brains[1].id,
+        "numerics": chosen.numerics, "one_lane_s": round(statistics.median(times[1]), 3),
+        f"{more}_lanes_s": round(statistics.median(times[more]), 3), "share": round(share, 3),
+        "least_share": round(min(times[more]) / min(times[1]), 3), "load": round(os.getloadavg()[0], 1),
     }  # fmt: skip
+    for processes in apart.values():
+        processes.close()
+    if apart:
+        figures["processes_least_share"] = round(min(alone[more]) / min(alone[1]), 3)
     if chosen.json:
         print(json.dumps(figures))
     else:
-        print("\n".join(f"{name:12} {value}" for name, value in figures.items()))
+        print("\n".join(f"{name:22} {value}" for name, value in figures.items()))
     sys.exit(share > SHARE_MAX)
 
 
