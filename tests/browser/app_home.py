@@ -59,11 +59,14 @@ def main() -> None:
     parser.add_argument("--real", action="store_true")
     parser.add_argument("--allow", action="append", default=[])
     parser.add_argument("--enrol")
+    parser.add_argument("--brain", type=Path)
     chosen = parser.parse_args()
     chosen.state.mkdir(mode=0o700, parents=True, exist_ok=True)
     settings = replace(
         preview_settings(chosen.port, chosen.state), origins=tuple(chosen.allow), enrol_code=chosen.enrol
     )
+    if chosen.brain is not None:
+        settings = replace(settings, model_dir=chosen.brain)
     loader = load_brain if chosen.real else load_script
     plan = HostPlan(settings, loader, announce=announce, web_root=WEB_ROOT, preview=True)
     run_plan(plan, log_level="warning")

@@ -23,12 +23,21 @@ DESKTOP = {"width": 1280, "height": 900}
 class AppHome:
     """The preview with the built app; it can be killed and started again at the same address."""
 
-    def __init__(self, state: Path, *, real: bool = False, allow: str | None = None, enrol: str | None = None) -> None:
+    def __init__(
+        self,
+        state: Path,
+        *,
+        real: bool = False,
+        allow: str | None = None,
+        enrol: str | None = None,
+        brain: Path | None = None,
+    ) -> None:
         self.state = state
         self.port = 0
         self._options = ["--real"] * real
         self._options += ["--allow", allow] if allow else []
         self._options += ["--enrol", enrol] if enrol else []
+        self._options += ["--brain", str(brain)] if brain else []
         self.start()
 
     @property

@@ -15,6 +15,13 @@ def test_the_list_is_the_generators() -> None:
     assert {f"{name}.gguf" for name in write_ggufs.MODELS} == {path.name for path in write_ggufs.OUT.glob("*.gguf")}
 
 
+def test_the_long_factors_are_what_transformers_turns_by() -> None:
+    found = json.loads((write_ggufs.OUT / "longrope.json").read_text("utf-8"))
+    made = write_ggufs.beyond_original_context()
+    assert found["ids"] == made["ids"]
+    assert np.abs(np.array(found["logits"]) - np.array(made["logits"])).max() < 1e-6
+
+
 @pytest.mark.parametrize("name", write_ggufs.MODELS)
 def test_the_model_is_what_the_generator_writes(name: str) -> None:
     data, logits = write_ggufs.make(name)

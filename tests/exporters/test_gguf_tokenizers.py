@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 import regex
+
+pytest.importorskip("sentencepiece")
+pytest.importorskip("tiktoken")
+
 import write_gguf_tokenizers as write
 from gguf_bytes import INT32, array, gguf
 from hostile_text import hostile_texts

@@ -200,8 +200,8 @@ def f16(name: str, values: np.ndarray) -> Tensor:
     return Tensor(name, values.shape[::-1], np.ascontiguousarray(values, dtype="<f2").tobytes(), 1)
 
 
-def make(name: str) -> tuple[bytes, list[list[float]]]:
-    """The file of one model, and its logits at each of `IDS`."""
+def model_of(name: str) -> transformers.PreTrainedModel:
+    """One model with random weights, each a float16 number."""
     torch.manual_seed(sum(name.encode()))
     arch, configure = MODELS[name]
     config = configure()
@@ -214,10 +214,29 @@ def make(name: str) -> tuple[bytes, list[list[float]]]:
             drawn = torch.randn_like(tensor) * (0.3 if tensor.ndim > 1 else 0.2)
             is_gain = tensor.ndim == 1 and key.endswith("weight") and arch != "gemma3"
             tensor.copy_((drawn + is_gain).half().to(tensor.dtype))
-        logits = model.double()(torch.tensor([IDS])).logits[0].numpy()
+    return model
+
+
+def logits_of(model: transformers.PreTrainedModel, ids: list[int]) -> list[list[float]]:
+    """The logits at each of `ids`, in float64."""
+    with torch.no_grad():
+        rows = model.double()(torch.tensor([ids])).logits[0].numpy()
+    return [[float(f"{value:.7g}") for value in row] for row in rows]
+
+
+def make(name: str) -> tuple[bytes, list[list[float]]]:
+    """The file of one model, and its logits at each of `IDS`."""
+    model = model_of(name)
+    arch, config = MODELS[name][0], model.config
     keys = {"general.architecture": arch} | {f"{arch}.{k}": v for k, v in keys_of(config, arch).items()}
     rows = [f16(n, v) if v.ndim == 2 and "norm" not in n else f32(n, v) for n, v in tensors_of(model, arch).items()]
-    return gguf(keys, [*rows, *factors(name)]), [[float(f"{v:.7g}") for v in row] for row in logits]
+    return gguf(keys, [*rows, *factors(name)]), logits_of(model, IDS)
+
+
+def beyond_original_context() -> dict[str, list[list[float]] | list[int]]:
+    """The LongRoPE model behind more ids than its original context: its long factors hold for every position."""
+    ids = [int(i) for i in np.random.default_rng(6).integers(0, VOCABULARY, 100)]
+    return {"ids": ids, "logits": logits_of(model_of("phi3-longrope"), ids)[-8:]}
 
 
 def main() -> None:
@@ -229,6 +248,7 @@ def main() -> None:
         (OUT / f"{name}.gguf").write_bytes(data)
     lines = [f"{json.dumps(name)}: {json.dumps(rows)}" for name, rows in expected.items()]
     body = ",\n".join([f'"ids": {json.dumps(IDS)}', *lines])
+    (OUT / "longrope.json").write_text(json.dumps(beyond_original_context()) + "\n", "utf-8")
     (OUT / "expected.json").write_text("{\n" + body + "\n}\n", "utf-8")
 
 

@@ -64,7 +64,8 @@ class Reference:
         if self.has("rope_freqs.weight"):
             frequencies = frequencies / self.tensor("rope_freqs.weight")
         if self.has("rope_factors_short.weight"):
-            frequencies = frequencies / self.tensor("rope_factors_short.weight")
+            is_long = length > int(self.key("rope.scaling.original_context_length"))
+            frequencies = frequencies / self.tensor(f"rope_factors_{'long' if is_long else 'short'}.weight")
         if self.key("rope.scaling.type") == "linear" and not self.is_local(layer):
             frequencies = frequencies / float(self.key("rope.scaling.factor"))
         return np.outer(np.arange(length), frequencies)

@@ -69,6 +69,30 @@ def test_the_last_row_alone_is_the_last_of_all(name: str) -> None:
     assert np.abs(expected[-1:] - rows_of(opened(name), IDS)).max() < 1e-4
 
 
+LONG = json.loads((MODELS / "longrope.json").read_text("utf-8"))
+"""The LongRoPE model behind 100 ids, its original context being 64: what Transformers computes by its long factors."""
+
+
+def test_long_factors_hold_for_a_run_beyond_the_original_context() -> None:
+    expected = np.array(LONG["logits"])
+    with open_gguf(MODELS / "phi3-longrope.gguf") as file:
+        long = open_model(file, rows="all", positions=128)
+        short = open_model(file, rows="all", positions=64)
+    assert expected.std() > 0.3
+    assert np.abs(expected - rows_of(long, LONG["ids"])[-8:]).max() < 1e-4
+    for chunk in (1, 7):
+        assert np.abs(expected - rows_of(long, LONG["ids"], chunk)[-8:]).max() < 1e-4
+    # the two sets tell apart: the same ids by the short one are others
+    ids = LONG["ids"][:40]
+    assert np.abs(rows_of(long, ids) - rows_of(short, ids)).max() > 0.05
+
+
+def test_the_reference_has_the_long_factors_too(gguf_package: ModuleType) -> None:
+    assert gguf_package
+    found = Reference(MODELS / "phi3-longrope.gguf").logits(LONG["ids"])[-8:]
+    assert np.abs(np.array(LONG["logits"]) - found).max() < 1e-4
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 def test_the_float64_reference_is_transformers_too(name: str, gguf_package: ModuleType) -> None:
     assert gguf_package

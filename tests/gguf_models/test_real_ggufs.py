@@ -16,17 +16,22 @@ from tokenling.runtime import Cancellation, Numerics
 FOLDER = Path(os.environ["TOKENLING_GGUFS"])
 SMOLLM2, GEMMA3 = "SmolLM2-135M-Instruct.Q4_1.gguf", "gemma-3-270m-q4_k_m.gguf"
 GREEDY_TOKENS = 48
+TEXTS = (
+    "The pet sat by the window and watched the rain fall on the garden. Then it",
+    "Water boils at a lower temperature on a mountain because",
+    "def fibonacci(n):\n    ",
+)
 PROMPTS = {
-    # the pet at the window, water on a mountain, a function in Python: as llama.cpp tokenises them
+    # these, as llama.cpp tokenises them (tools/bench/llama_cpp_tokens.mjs), and Gemma's BOS
     SMOLLM2: (
         (504, 4144, 2643, 411, 260, 5700, 284, 12635, 260, 5249, 2332, 335, 260, 4480, 30, 3875, 357),
-        (15222, 38146, 418, 253, 2428, 3756, 335, 253, 7213, 975),
-        (1604, 11847, 94, 24, 94, 731, 198, 4093, 198, 28, 3717, 335, 253, 1990),
+        (12615, 36411, 418, 253, 2208, 2779, 335, 253, 6740, 975),
+        (1604, 3987, 46477, 24, 94, 727, 2367),
     ),
     GEMMA3: (
-        (2, 818, 5866, 4344, 684, 506, 4788, 532, 12062, 506, 6398, 5100, 580, 506, 7953, 236761),
-        (2, 17574, 133021, 657, 496, 4168, 5487, 580, 496, 11655, 1547),
-        (2, 2063, 16177, 236779, 236749, 1473, 107, 140, 236743),
+        (2, 818, 4493, 2838, 684, 506, 4771, 532, 19061, 506, 6927, 3798, 580, 506, 7972, 236761, 4298, 625),
+        (2, 17390, 104264, 657, 496, 3718, 4022, 580, 496, 10565, 1547),
+        (2, 2063, 10779, 78113, 236769, 236749, 1473, 107, 140),
     ),
 }
 PAIRS = [(name, place) for name, prompts in PROMPTS.items() for place in range(len(prompts))]

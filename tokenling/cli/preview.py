@@ -3,6 +3,7 @@
 import os
 import threading
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -27,24 +28,50 @@ PREVIEW_THREADS = 1
 @click.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes a free one.")
 @click.option("--state", type=click.Path(path_type=Path, file_okay=False), help="Where the pets are kept.")
+@click.option(
+    "--brain",
+    "brain_dir",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="A directory with another brain, or with one GGUF file. Give it a --state of its own.",
+)
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @click.option("--check", is_flag=True, help="Stop after the database and the brain's warm-up.")
 @log_level_option
-def preview(*, port: int, state: Path | None, open_page: bool, check: bool, log_level: str) -> None:
+def preview(
+    *, port: int, state: Path | None, brain_dir: Path | None, open_page: bool, check: bool, log_level: str
+) -> None:
     """Start a home for pets on this machine.
 
-    The shipped brain, loopback only, the page at /, nothing to set. Exit codes as for `serve`.
+    The shipped brain (unless --brain names another), loopback only, the page at /, nothing to set. Exit codes as for
+    `serve`.
     """
-    run_preview(load_brain, port=port, state=state, open_page=open_page, check=check, log_level=log_level)
+    run_preview(
+        load_brain,
+        port=port,
+        state=state,
+        brain_dir=brain_dir,
+        open_page=open_page,
+        check=check,
+        log_level=log_level,
+    )
 
 
 def run_preview(
-    loader: BrainLoader, *, port: int, state: Path | None, open_page: bool, check: bool, log_level: str
+    loader: BrainLoader,
+    *,
+    port: int,
+    state: Path | None,
+    brain_dir: Path | None = None,
+    open_page: bool,
+    check: bool,
+    log_level: str,
 ) -> None:
     """Run a preview on the brain that `loader` opens."""
     directory = (state or default_state_dir()).absolute()
     _make_private(directory)
     settings = preview_settings(port, directory)
+    if brain_dir is not None:
+        settings = replace(settings, model_dir=brain_dir.absolute())
     tell(remarks(settings))
 
     def announce(address: Address | None, brain: HostBrain) -> None:
@@ -104,7 +131,7 @@ def summary(address: Address | None, brain: HostBrain, settings: Settings) -> st
         (
             f"Tokenling {__version__}",
             f"  address  {where}",
-            f"  brain    {brain.brain_id} ({settings.precision}, {settings.numerics})",
+            f"  brain    {brain.brain_id} ({brain.precision or settings.precision}, {settings.numerics})",
             f"  state    {settings.database.parent}",
         )
     )

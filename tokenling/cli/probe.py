@@ -68,20 +68,17 @@ def read_documents(data: bytes) -> "list[JsonValue]":
 
 def open_warm(path: Path, dtype: "Precision", numerics: "Numerics", threads: int) -> "Lane":
     """A lane that passed the host's own warm-up; an export without `brain.json` goes by the name `export`."""
-    from tokenling.runtime import BrainRefused, open_brain, open_lane
+    from tokenling.cli.brain_opening import BrainChoice, gguf_in, open_chosen
+    from tokenling.runtime import BrainRefused, open_lane
 
     foreign = not (path / "brain.json").exists()
-    name = os.environ.get("SUBTOKENLING_MODEL_ID") or ("export" if foreign else None)
+    name = os.environ.get("SUBTOKENLING_MODEL_ID") or None
     try:
-        brain = open_brain(
-            path,
-            precision=dtype,
-            numerics=numerics,
-            threads=threads,
-            brain_id=name,
-            features=() if foreign else None,
-        )
-        lane = open_lane(brain)
+        # the option's default says nothing of a GGUF file, which has its own bits, and an id of its own
+        is_gguf = gguf_in(path) is not None
+        precision = None if dtype == "q4" and is_gguf else dtype
+        name = name or ("export" if foreign and not is_gguf else None)
+        lane = open_lane(open_chosen(BrainChoice(path, precision, numerics, threads, name, () if foreign else None)))
         lane.warm_up()
     except BrainRefused as refusal:
         fail(EXIT_BRAIN, str(refusal))

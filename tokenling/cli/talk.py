@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 
 from tokenling.cli.brain_files import shipped_brain_dir
+from tokenling.cli.brain_opening import BrainChoice, open_chosen
 from tokenling.cli.console import refuse, tell
 from tokenling.cli.pet_file import PetFile, held
 from tokenling.cli.save_view import view_of
@@ -117,9 +118,9 @@ class BrainWords:
 
     def __init__(self, directory: Path) -> None:
         from tokenling.cli.hosting import available_cores
-        from tokenling.runtime import open_brain, open_lane
+        from tokenling.runtime import open_lane
 
-        self.brain = open_brain(directory, threads=min(THREADS_MAX, available_cores()))
+        self.brain = open_chosen(BrainChoice(directory, threads=min(THREADS_MAX, available_cores())))
         self._lane = open_lane(self.brain)
         self._lane.warm_up()
 

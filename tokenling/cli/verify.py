@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn
 import click
 
 from tokenling.cli.brain_files import shipped_brain_dir
+from tokenling.cli.brain_opening import BrainChoice, open_chosen
 
 if TYPE_CHECKING:
-    from tokenling.runtime import Brain, Precision, Verdict
+    from tokenling.runtime import Brain, Verdict
     from tokenling.runtime.documents import JsonObject, JsonValue
 
 ANSWER_BYTES_MAX = 2**26
@@ -105,19 +106,20 @@ class Prover:
 
 def open_for(fields: "JsonObject", brain_dir: Path, threads: int) -> "Brain":
     """The brain at the receipt's own precision."""
-    from tokenling.runtime import BrainRefused, open_brain
+    from tokenling.runtime import BrainRefused
     from tokenling.runtime.brain import GRAPH_FILES
 
-    precision: Precision = next((name for name in GRAPH_FILES if name == fields["precision"]), "q4")
+    precision = next((name for name in GRAPH_FILES if name == fields["precision"]), None)
     foreign = not (brain_dir / "brain.json").exists()
+    choice = BrainChoice(
+        brain_dir,
+        precision=precision,
+        threads=threads,
+        brain_id=str(fields["brainId"]) if foreign else None,
+        features=() if foreign else None,
+    )
     try:
-        return open_brain(
-            brain_dir,
-            precision=precision,
-            threads=threads,
-            brain_id=str(fields["brainId"]) if foreign else None,
-            features=() if foreign else None,
-        )
+        return open_chosen(choice)
     except BrainRefused as refusal:
         fail(EXIT_BRAIN, str(refusal))
 

@@ -14,6 +14,7 @@ ONNX Runtime is imported when the first model is opened.
 """
 
 from tokenling.gguf.architectures import ARCHITECTURES, check_architecture
+from tokenling.gguf.brain import find_gguf, open_gguf_brain
 from tokenling.gguf.chat import Chat, ChatTurn, Wanted
 from tokenling.gguf.chat_template import ChatTemplate, TemplateRefused, chat_template
 from tokenling.gguf.context import room_for
@@ -70,11 +71,13 @@ __all__ = [
     "brain_of",
     "chat_template",
     "check_architecture",
+    "find_gguf",
     "generate",
     "gguf_tokenizer",
     "make_generation_receipt",
     "memory_of",
     "open_gguf",
+    "open_gguf_brain",
     "open_model",
     "parse_generation_receipt",
     "read_hyperparameters",

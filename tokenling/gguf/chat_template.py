@@ -147,7 +147,7 @@ class ChatTemplate:
 
         Starts the child at the first call (some 0.1 s) and keeps it. Raises `TemplateRefused`.
         """
-        given = {**self.special_tokens, **variables, "messages": messages, "tools": tools,
+        given = {**self.special_tokens, "documents": None, **variables, "messages": messages, "tools": tools,
                  "add_generation_prompt": add_generation_prompt}  # fmt: skip
         line = _line(given, self.now())
         with self._lock:

@@ -39,6 +39,8 @@ class Model:
     """Name to SHA-256 of each file it came from; empty unless digests were asked for."""
     notes: tuple[str, ...]
     was_cached: bool
+    cache_key: str
+    """Of the directory it is kept in, empty when it is not."""
     ort_version: str
     ort_session: "onnxruntime.InferenceSession"
 
@@ -79,6 +81,7 @@ def open_model(
         files=files,
         notes=notes,
         was_cached=was_cached,
+        cache_key="" if kept is None else kept.name,
         ort_version=ort_version,
         ort_session=session,
     )

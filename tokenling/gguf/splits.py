@@ -11,7 +11,7 @@ from tokenling.gguf.metadata import Metadata
 
 PARTS_MAX = 1024
 """A guess: five times the largest published set. Every part stays mapped."""
-_NAME = re.compile(r"(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
+SPLIT_NAME = re.compile(r"(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def open_parts(first: Part, header: Header, *, header_only: bool) -> SplitSet:
 
 def part_path(first: Path, number: int, count: int) -> Path:
     """The file of part `number` (from 0) beside the first. Raises `GgufMalformed` for a name of another form."""
-    match = _NAME.fullmatch(first.name)
+    match = SPLIT_NAME.fullmatch(first.name)
     if match is None or int(match["number"]) != 1 or int(match["count"]) != count:
         expected = f"NAME-00001-of-{count:05}.gguf, as the file is the first of {count} parts"
         raise GgufMalformed("split_name", first.name, "another name", expected)

@@ -23,6 +23,8 @@ class HostBrain:
     generators: "tuple[Generator, ...]"
     succeeds: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    precision: str = ""
+    """The brain's own word for what it runs in; empty: the settings'."""
 
 
 class BrainLoader(Protocol):

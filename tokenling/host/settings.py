@@ -104,7 +104,8 @@ DB = Setting(
 )
 MODEL_DIR = Setting(
     "MODEL_DIR",
-    "The brain: a directory with `tokenizer.json`, `config.json`, the chosen ONNX graph and its external tensor files.",
+    "The brain: a directory with `tokenizer.json`, `config.json`, the chosen ONNX graph and its external tensor files; "
+    "or with one GGUF file ([gguf.md](gguf.md)), whose pets cannot come to live in a page.",
     None,
     "the path of an existing directory",
     parse_directory,
@@ -113,15 +114,15 @@ MODEL_DIR = Setting(
 MODEL_DTYPE = Setting(
     "MODEL_DTYPE",
     "Chooses exactly `onnx/model_q4.onnx`, `onnx/model_quantized.onnx` or `onnx/model.onnx`. A missing file is an "
-    "error, never another precision.",
+    "error, never another precision. Must be unset for a GGUF file, which runs in its own bits.",
     "q4",
     "`q4`, `q8` or `fp32`",
     parse_precision,
 )
 MODEL_ID = Setting(
     "MODEL_ID",
-    "The brain's release id. Unset: taken from the brain's `brain.json`. Set: must match it; a brain without one "
-    "needs it.",
+    "The brain's release id. Unset: taken from the brain's `brain.json`, or from a GGUF file's digest. Set: must match "
+    "`brain.json`; an exported brain without one needs it.",
     None,
     "1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or digit",
     parse_brain_id,
@@ -167,7 +168,7 @@ WEATHER_SEED = Setting(
 FEATURES = Setting(
     "FEATURES",
     "The brain's trained features. Unset: taken from its `brain.json`. Set: must match it; a brain without one has "
-    "those named here.",
+    "those named here, and a GGUF file without them none.",
     None,
     f'a JSON list of at most {FEATURES_MAX} different names, such as `[]` or `["lookups"]`',
     parse_features,
@@ -263,6 +264,8 @@ class Settings:
     allowed_hosts: tuple[str, ...] | None
     metrics_listen: Address | None = None
     trusted_proxies: tuple[str, ...] = ()
+    precision_is_set: bool = False
+    """Whether the operator chose the precision, or the default stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +346,7 @@ def read_settings(environ: Mapping[str, str], *, cores: int) -> Found:
         weather_seed=weather_seed,
         metrics_listen=metrics_listen,
         trusted_proxies=proxies or (),
+        precision_is_set=MODEL_DTYPE.variable in environ,
     )
     return Found(settings, _remarks(environ, settings, threads_wanted, cores))
 

@@ -56,6 +56,7 @@ def site_json(root: Path, brain: SiteBrain | None, *, hosted: bool, default_host
     offered = brain_entry(brain, names) if brain is not None and names else None
     missing = None if offered else ("not_portable" if brain is not None else "not_bundled")
     value |= {"brain": offered, "brainMissing": missing, "hosted": hosted, "defaultHost": default_host}
+    value["hostBrain"] = brain.id if brain is not None and hosted else None
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 

@@ -80,6 +80,8 @@ class Brain:
     ort_session: "onnxruntime.InferenceSession"
     unread: frozenset[str]
     """Inputs of the layout that the rewritten graph does not read: they need not be fed."""
+    begin_ids: tuple[int, ...] = ()
+    """What goes in front of every prompt: the BOS of a model that was trained with one."""
 
     @property
     def model_type(self) -> str:
@@ -175,7 +177,7 @@ def _manifest(root: Path, brain_id: str | None, features: tuple[str, ...] | None
             raise BrainRefused(
                 "brain_json_missing", "brain.json", "no file", "the file, or an id and features as settings"
             )
-        return Manifest(_checked_id(brain_id), features, PROMPT_VERSION_UNKNOWN, (), {})
+        return Manifest(check_id(brain_id), features, PROMPT_VERSION_UNKNOWN, (), {})
     manifest = read_manifest(brain_object(read_inside(root, "brain.json", DOCUMENT_BYTES_MAX), "brain.json"))
     if brain_id is not None and brain_id != manifest.id:
         raise BrainRefused("id_mismatch", "brain.json id", manifest.id, f"{brain_id}, as set")
@@ -190,7 +192,7 @@ def read_manifest(document: JsonObject) -> Manifest:
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise BrainRefused("manifest_field", "brain.json promptVersion", version, "a positive integer")
     return Manifest(
-        id=_checked_id(document.get("id")),
+        id=check_id(document.get("id")),
         features=_texts(document.get("features"), "features"),
         prompt_version=version,
         succeeds=_texts(document.get("succeeds", []), "succeeds"),
@@ -198,7 +200,8 @@ def read_manifest(document: JsonObject) -> Manifest:
     )
 
 
-def _checked_id(value: JsonValue) -> str:
+def check_id(value: JsonValue) -> str:
+    """A brain's id, if it can be one. Raises `BrainRefused`."""
     if not isinstance(value, str) or not _ID.fullmatch(value):
         expected = "1 to 100 letters, digits, dots, dashes, underscores"
         raise BrainRefused("manifest_field", "brain.json id", value, expected)

@@ -26,13 +26,13 @@ def plan_turn(request: GenerationRequest, brain: Brain) -> DecodePlan:
     Raises `GenerationRefused`: `does_not_fit` when header, prefix and output alone are too long, `prompt_empty`.
     Worked example: ctx 1024, a model of 512 positions, maxNew 64: the prompt gets 512 - 64 = 448 tokens.
     """
-    budget = min(request.ctx, brain.positions_max, CONTEXT_TOKENS_MAX) - request.max_new
+    budget = min(request.ctx, brain.positions_max, CONTEXT_TOKENS_MAX) - request.max_new - len(brain.begin_ids)
     prompt_ids = fit_prompt(request, brain.tokenizer, budget)
     if not prompt_ids:
         raise GenerationRefused("prompt_empty", "header, lines and prefix", "no token", "at least one")
     lookups = {tag: answer for tag, answer in request.answers.items() if tag in request.tags}
     return DecodePlan(
-        prompt_ids=prompt_ids,
+        prompt_ids=brain.begin_ids + prompt_ids,
         max_new=request.max_new,
         sampling=Sampling(request.temperature_milli, request.top_k, request.top_p_milli, request.seed),
         stops=STOPS[request.mode],

@@ -298,7 +298,7 @@ export interface HostFacts {
 }
 
 /** What a move would mean, told before it is made. Stable words: `other_brain`, `older_engine`, `not_ready`,
-    `plain_http`, `no_brain_here`. Some forbid the move, some only warn. */
+    `plain_http`, `no_brain_here`, `not_portable`. Some forbid the move, some only warn. */
 export interface MovePreview {
   host: HostFacts;
   warnings: { code: string; forbids: boolean }[];
@@ -367,7 +367,7 @@ export interface Household {
   /** Resolves when the host runs the pet. Rejects with what stopped it. What is `lost` is repeated until it is answered
       (`HomeSnapshot.move` tells), also after a reload: the promise waits. So do the other moves'. */
   moveToHost(localId: string, origin: string, options?: { enrolCode?: string }): Promise<void>;
-  /** Rejects with `other_brain`, `no_brain_here`, or the engine's refusal of the host's save, before anything is parked. */
+  /** Rejects with `other_brain`, `no_brain_here`, `not_portable`, or the engine's refusal of the host's save, before anything is parked. */
   moveHere(localId: string): Promise<void>;
   /** A pet that is parked at its host lives on there. Rejects with `other_device` when it was parked for another one. */
   resume(localId: string): Promise<void>;
@@ -415,6 +415,8 @@ export interface SiteFacts {
   /** The brain for local mode, or null for a site without one. */
   brain: { id: string } | null;
   defaultHost: string | null;
+  /** The id of the host's brain when no page can run it (a GGUF model): its pets are adopted to that host and stay there. */
+  hostBrain?: string | null;
 }
 
 export interface HouseholdParts {

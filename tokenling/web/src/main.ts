@@ -46,7 +46,11 @@ async function start(): Promise<void> {
   const loading = new Loading();
   const engine: () => Promise<Engine> = once("engine", loading, () => openEngine(site, { onProgress: loading.progress }));
   const brain: () => Promise<Brain> = once("brain", loading, () => openBrain(site, loading.progress));
-  const facts = { brain: site.brain && { id: site.brain.id }, defaultHost: site.defaultHost ?? (site.hosted ? location.origin : null) };
+  const facts = {
+    brain: site.brain && { id: site.brain.id },
+    defaultHost: site.defaultHost ?? (site.hosted ? location.origin : null),
+    hostBrain: site.brainMissing === "not_portable" ? (site.hostBrain ?? null) : null,
+  };
   try {
     const household = await openHousehold({ engine, brain, site: facts });
     await startRoom({ page, live, household, brain, site: facts, loading, offline: keepOffline(site) });

@@ -265,10 +265,14 @@ class House implements Household {
   async adopt({ name, petSeed, timeZone }: { name: string; petSeed: string; timeZone?: string }): Promise<string> {
     const engine = await this.#rules();
     const zone = timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC";
-    const brainId = this.#site.brain?.id;
-    if (brainId === undefined) throw new HomeProblem("no_brain_here");
+    const brainId = this.#site.brain?.id ?? this.#site.hostBrain;
+    if (brainId == null) throw new HomeProblem("no_brain_here");
     const save = await files.newborn(engine, { name, petSeed, timeZone: zone, brainId, nowMs: this.#now() });
-    return this.#moveIn(save);
+    const localId = await this.#moveIn(save);
+    const { hostBrain, defaultHost } = this.#site;
+    // it can think on that host alone; a host that does not take it just now is asked again from the pet's own page
+    if (hostBrain && defaultHost) await this.moveToHost(localId, defaultHost).catch(() => undefined);
+    return localId;
   }
 
   async importSave(text: string): Promise<string> {
@@ -325,7 +329,7 @@ class House implements Household {
     const host = await wire.health(origin).catch(() => unknown);
     const { engine } = await (await this.#rules()).call("versions", {});
     const warnings = [
-      { code: "no_brain_here", forbids: true, applies: here === undefined },
+      { code: this.#unhoused(), forbids: true, applies: here === undefined },
       { code: "other_brain", forbids: true, applies: here !== undefined && here !== brainId },
       { code: "older_engine", forbids: true, applies: host.engine > engine },
       { code: "not_ready", forbids: false, applies: !host.ready },
@@ -348,10 +352,15 @@ class House implements Household {
     await this.#settled(localId, "local");
   }
 
+  /** Why no pet can think in this page. */
+  #unhoused(): "not_portable" | "no_brain_here" {
+    return this.#site.hostBrain ? "not_portable" : "no_brain_here";
+  }
+
   /** Nothing is parked that could not live here. */
   async #checkWelcome(save: JsonObject): Promise<void> {
     const here = this.#site.brain?.id;
-    if (here === undefined) throw new HomeProblem("no_brain_here");
+    if (here === undefined) throw new HomeProblem(this.#unhoused());
     if ((save.hosting as JsonObject | undefined)?.brainId !== here) throw new HomeProblem("other_brain", { here });
     await files.imported(await this.#rules(), JSON.stringify(save));
   }

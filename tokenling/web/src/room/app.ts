@@ -8,6 +8,7 @@ import type { RoomParts } from "./parts.ts";
 import { problemText, say } from "./strings.ts";
 import { refuse } from "./refused.ts";
 import { takeCard } from "./views/cards.ts";
+import { hostName } from "./views/house.ts";
 import { makeMeet, type MeetView } from "./views/meet.ts";
 
 /** The largest save that an engine takes. */
@@ -82,7 +83,7 @@ export class App {
   }
 
   async meet(): Promise<void> {
-    const { household, loading } = this.parts;
+    const { household, loading, site } = this.parts;
     // one seed for a whole meeting: a second try meets the same egg
     const petSeed = seedOf(crypto.getRandomValues(new Uint8Array(16)));
     const hue = await hueOfSeed(petSeed);
@@ -94,6 +95,7 @@ export class App {
         importFile: (file) => void this.#importFile(file),
         joinCard: () => void this.#joinCard(),
         back: other ? () => void this.show(other) : null,
+        livesOn: site.hostBrain && site.defaultHost ? hostName(site.defaultHost) : null,
       },
       { hue },
     );

@@ -131,6 +131,7 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "warning.not_ready": "{host} is not ready to take a pet just now.",
   "warning.plain_http": "This address is not encrypted: others on the way could read {name}’s key.",
   "warning.no_brain_here": "This page has no brain: here {name} would live, but say nothing.",
+  "warning.not_portable": "{name} thinks with a model that only {host} can run, so it cannot come to live in this page.",
   "warning.unreachable": "{host} does not answer just now, so nothing is known of it.",
   "warning.other": "Something stands against it ({code}).",
 
@@ -270,6 +271,7 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "problem.outbox_full": "Too much is waiting for the host already.",
   "problem.no_engine": "Its room is not ready yet.",
   "problem.no_brain_here": "This page has no brain.",
+  "problem.not_portable": "It thinks with a model that only its host can run, so it cannot come to live in this page.",
   "problem.no_checkpoint": "This browser has no copy to go on from.",
   "problem.not_hosted": "This pet is on no host.",
   "problem.not_local": "This pet does not live in this page.",

@@ -10,6 +10,7 @@ export const LIVING: Record<string, string | readonly string[]> = {
   "meet.name.empty": "A name needs at least one letter.",
   "meet.go": "Say hello",
   "meet.where": "It lives in this page, on this device. Nothing about it leaves here unless you move it to a host.",
+  "meet.where.host": "It lives on {host}, which alone can run the model it thinks with. What you say to it goes there, and it cannot come to live in this page.",
   "meet.import": "Bring one from a file",
   "meet.card": "I have a card",
   "meet.back": "Back to my pet",

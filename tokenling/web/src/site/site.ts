@@ -26,6 +26,8 @@ export interface SiteJson {
   brain: SiteBrain | null;
   /** Why no brain comes with this site, when none does: a stable word. */
   brainMissing: string | null;
+  /** The id of the brain that the host of this site runs its pets on; null for a site without a host. */
+  hostBrain?: string | null;
   /** The host that a move offers first; null: the site's own origin when that is a host. */
   defaultHost: string | null;
   /** Whether a pet host serves this site. */

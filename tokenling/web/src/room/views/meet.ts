@@ -13,6 +13,8 @@ export interface MeetActions {
   joinCard(): void;
   /** Null when there is no pet to go back to. */
   back: (() => void) | null;
+  /** The host that pets of this site live on from the start; null when they live in the page. */
+  livesOn: string | null;
 }
 
 export interface MeetView {
@@ -75,6 +77,7 @@ export function makeMeet(act: MeetActions, { hue }: { hue: number }): MeetView {
       maxlength: NAME_MAX,
       "aria-describedby": "meet-where",
     });
+    const where = act.livesOn === null ? say("meet.where") : say("meet.where.host", { host: act.livesOn });
     const submit = (event: Event) => {
       event.preventDefault();
       const wanted = name.value.trim();
@@ -92,7 +95,7 @@ export function makeMeet(act: MeetActions, { hue }: { hue: number }): MeetView {
         html("label", { for: "new-name" }, say("meet.name")),
         html("div", { class: "inline" }, name, html("button", { class: "main", type: "submit" }, say("meet.go"))),
       ),
-      html("p", { id: "meet-where", class: "small soft" }, say("meet.where")),
+      html("p", { id: "meet-where", class: "small soft" }, where),
       html(
         "div",
         { class: "row others" },
