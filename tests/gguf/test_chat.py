@@ -33,8 +33,8 @@ def opened(numerics: str = "exact", rows: str = "last", name: str = "qwen3") -> 
 
 
 def prompt_of(messages):  # type: ignore[no-untyped-def]
-    """A token a letter, as the tiny tokenizer writes them, and one that begins each message."""
-    return [47, *(token for message in messages for token in (45, *(ord(c) - 64 for c in message["content"])))]
+    """A token a letter, as the tiny tokenizer writes them, and one that begins each message and the reply."""
+    return [47, *(token for message in messages for token in (45, *(ord(c) - 64 for c in message["content"]))), 45]
 
 
 @pytest.mark.parametrize("numerics", ["exact", "fast"])
@@ -48,7 +48,8 @@ def test_a_later_turn_writes_what_the_whole_conversation_would(numerics: str) ->
             assert fresh.token_ids == turn.generation.token_ids
         assert 6 == len(turn.generation.token_ids)
     assert 6 == len(chat.messages)
-    assert turn.kept_tokens > len(turn.plan.prompt_ids) // 2
+    # all but the last reply's last token, the question behind it and the reply's beginning
+    assert len(turn.plan.prompt_ids) - 1 - (1 + len("FGHI")) - 1 == turn.kept_tokens
 
 
 def test_what_a_template_tells_otherwise_is_run_anew() -> None:

@@ -7,7 +7,7 @@ import pytest
 from test_gguf_model import DRAWN, GREEDY, PROMPT, lane_of, opened, plan
 
 from tokenling.gguf.generate import generate
-from tokenling.gguf.receipts import make_generation_receipt, parse_generation_receipt, verify_generation
+from tokenling.gguf.receipts import PiecewiseSteps, make_generation_receipt, parse_generation_receipt, verify_generation
 from tokenling.gguf.steps import BufferedSteps
 from tokenling.runtime import Cancellation, ReceiptRefused
 
@@ -58,6 +58,16 @@ def test_the_receipt_of_a_chats_second_turn_verifies_by_the_pieces_that_were_hel
     made = make_generation_receipt(model, lane, whole, second, pieces=pieces)
     assert "identical" == verify_generation(made.owner_json(), model, lane).kind
     assert [[len(PROMPT), 1], [1, 5]] == json.loads(made.public_json())["pieces"]
+
+
+def test_a_prompt_is_run_again_by_its_pieces_to_the_bit(parts) -> None:  # type: ignore[no-untyped-def]
+    model, _ = parts
+    expected = BufferedSteps(model, 16, Cancellation())
+    for piece in ((5, 9), (14,), (3,)):
+        expected.step(piece)
+    steps = PiecewiseSteps(model, 16, (2, 1, 1))
+    assert expected.prefill((22, 7, 8), 2).tobytes() == steps.prefill((5, 9, 14, 3, 22, 7, 8), 2).tobytes()
+    assert [2, 1, 1, 2, 1] == expected.pieces == steps.pieces
 
 
 def test_the_public_part_holds_neither_prompt_nor_tokens(parts, receipt: bytes) -> None:  # type: ignore[no-untyped-def]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from gguf_bytes import Tensor, gguf, write
 from quantised import TYPES, random_raw
-from tiny_models import TEMPLATE, VOCABULARY, keys
+from tiny_models import TEMPLATE, VOCABULARY, keys, noisy_model
 
 from tokenling.cli.model import caps, machine
 from tokenling.gguf import ARCHITECTURES, FLOATS, QUANTIZATIONS
@@ -172,6 +172,33 @@ def test_the_prediction_is_within_a_fifth_of_what_a_full_context_takes(call, tmp
     expected = fit["totalBytes"] - fit["processBytes"]
     run = subprocess.run([sys.executable, "-c", MEASURE, path, numerics, "512"], capture_output=True, check=True)
     assert 0.8 < int(run.stdout) / expected < 1.2, (int(run.stdout), expected)
+
+
+UNTOUCHED = """
+import sys
+import numpy as np
+from tokenling.cli.model.machine import resident_bytes
+from tokenling.gguf import BufferedSteps, open_gguf, open_model
+from tokenling.runtime import Cancellation
+from tokenling.runtime.ort import return_freed_memory
+with open_gguf(sys.argv[1]) as file:
+    model = open_model(file, positions=30_000)
+del file
+held = np.ones(30 * 2**20, np.uint8)  # what opening a large model leaves: an allocator that reuses what was freed
+del held
+held = [np.ones(2**20, np.uint8) for _ in range(40)]
+del held[:-1]
+return_freed_memory()
+before = resident_bytes()
+steps = BufferedSteps(model, 30_000, Cancellation())
+print(resident_bytes() - before)
+"""
+
+
+def test_caches_take_no_memory_before_they_are_written(tmp_path):
+    path = noisy_model(tmp_path / "long.gguf", context=30_000)
+    run = subprocess.run([sys.executable, "-c", UNTOUCHED, path], capture_output=True, check=True)
+    assert int(run.stdout) < 2**20 < 2 * 2 * 16 * 4 * 30_000 == 7_680_000
 
 
 def test_memory_is_read_as_the_system_tells_it(tmp_path, monkeypatch):

@@ -257,7 +257,7 @@ def _run_again(receipt: GenerationReceipt, model: Model, lane: Lane) -> Verdict:
     except GenerationRefused:
         return Verdict("different", "prompt")  # a generation that ran was one that fits
     writer = Writer(plan, lane.index, lane.brain.config.eos_ids)
-    steps = _PiecewiseSteps(model, len(plan.prompt_ids) + plan.max_new, receipt.pieces)
+    steps = PiecewiseSteps(model, len(plan.prompt_ids) + plan.max_new, receipt.pieces)
     was_cancelled = receipt.fields["stop"] == "cancelled"
     parted = replay(steps, writer, plan, receipt.token_ids, was_cancelled=was_cancelled)
     if parted is not None:
@@ -282,7 +282,7 @@ def _plan(receipt: GenerationReceipt) -> DecodePlan:
     )
 
 
-class _PiecewiseSteps(BufferedSteps):
+class PiecewiseSteps(BufferedSteps):
     """Steps whose prompt comes as a receipt tells: the first pieces one by one, the rest as the plan has it."""
 
     def __init__(self, model: Model, capacity: int, pieces: Sequence[int]) -> None:

@@ -11,6 +11,7 @@ tag's literal part read, then (in free text) `points` code points begun, and the
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -78,38 +79,73 @@ def parse_tag(text: str) -> Tag:
     return Tag(text, literal, free)
 
 
+@dataclass(frozen=True, slots=True)
+class SortedTokens:
+    """A vocabulary's tokens by what they mean to tags. `plain_points[id]` is -1 for a token that is no plain text."""
+
+    id_of: Mapping[bytes, int]
+    by_first: Mapping[int, Sequence[int]]
+    opening: Sequence[int]
+    mixed: Sequence[int]
+    plain_points: Costs
+    points_max: int
+    """The most code points that one token can add."""
+    has_one_point: bool
+    """Whether some token adds exactly one code point."""
+    has_tails: bool
+    """Whether every continuation byte is a token of its own."""
+
+
 class TokenIndex:
-    """A tokenizer's tokens sorted by what they mean to tags; made once a lane, cheap to make."""
+    """A tokenizer's tokens, sorted by what they mean to tags once somebody asks: a run without tags never does, and a
+    quarter of a million tokens take a quarter of a second."""
 
     def __init__(self, table: TokenTable) -> None:
         self.bytes_of = table.bytes_of
         self.size = len(table.bytes_of)
-        self.id_of: dict[bytes, int] = {}
-        self.by_first: dict[int, list[int]] = {}
-        self.opening: list[int] = []
-        self.mixed: list[int] = []
-        points = np.full(self.size, -1, dtype=np.int16)
-        for token, data in enumerate(table.bytes_of):
-            if data:
-                self._sort(token, data, points)
-        self.plain_points = points
         self.missing = [token for token, data in enumerate(table.bytes_of) if data is None]
-        odd = max((len(table.bytes_of[token] or b"") for token in self.mixed), default=1)
-        self.points_max = max(odd, int(points.max(initial=1)))  # the most code points that one token can add
-        self.has_one_point = bool((points == 1).any())
-        self.has_tails = all(bytes((byte,)) in self.id_of for byte in range(0x80, 0xC0))
         self._spelling: dict[bytes, tuple[int, ...]] = {}
         self.masks: dict[MaskKey, TagMask] = {}
 
-    def _sort(self, token: int, data: bytes, points: Costs) -> None:
-        self.id_of.setdefault(data, token)
-        self.by_first.setdefault(data[0], []).append(token)
-        if _OPEN in data:
-            self.opening.append(token)
-        if plain := plain_text(data):
-            points[token] = len(plain)
-        else:
-            self.mixed.append(token)
+    @cached_property
+    def sorted(self) -> SortedTokens:
+        """The tokens by their meaning."""
+        id_of: dict[bytes, int] = {}
+        by_first: dict[int, list[int]] = {}
+        opening, mixed = [], []
+        points = np.full(self.size, -1, dtype=np.int16)
+        for token, data in enumerate(self.bytes_of):
+            if not data:
+                continue
+            id_of.setdefault(data, token)
+            by_first.setdefault(data[0], []).append(token)
+            if _OPEN in data:
+                opening.append(token)
+            if plain := plain_text(data):
+                points[token] = len(plain)
+            else:
+                mixed.append(token)
+        odd = max((len(self.bytes_of[token] or b"") for token in mixed), default=1)
+        return SortedTokens(
+            id_of=id_of,
+            by_first=by_first,
+            opening=opening,
+            mixed=mixed,
+            plain_points=points,
+            points_max=max(odd, int(points.max(initial=1))),
+            has_one_point=bool((points == 1).any()),
+            has_tails=all(bytes((byte,)) in id_of for byte in range(0x80, 0xC0)),
+        )
+
+    @property
+    def id_of(self) -> Mapping[bytes, int]:
+        """The first id that writes these bytes."""
+        return self.sorted.id_of
+
+    @property
+    def opening(self) -> Sequence[int]:
+        """The ids that hold an opening bracket."""
+        return self.sorted.opening
 
     def spelling(self, literal: bytes) -> tuple[int, ...]:
         """For each place in `literal`, the fewest tokens that spell the rest; `NEVER` where none do."""
@@ -122,7 +158,7 @@ class TokenIndex:
         end = len(literal)
         least = [NEVER] * end + [0]
         for at in range(end - 1, -1, -1):
-            steps = [least[to] + 1 for to in range(at + 1, end + 1) if literal[at:to] in self.id_of]
+            steps = [least[to] + 1 for to in range(at + 1, end + 1) if literal[at:to] in self.sorted.id_of]
             least[at] = min([*steps, NEVER])
         return tuple(least)
 
@@ -264,9 +300,9 @@ class TagMask:
             return min(NEVER, self.index.spelling(known.literal)[at] + self.insertion_tokens.get(known.text, 0))
         close = 1 if b"]" in self.index.id_of else NEVER
         if owed is not None:
-            return owed[0] + close if self.index.has_tails else NEVER
+            return owed[0] + close if self.index.sorted.has_tails else NEVER
         if points == 0:
-            text = 1 if self.index.has_one_point else NEVER
+            text = 1 if self.index.sorted.has_one_point else NEVER
             return min(NEVER, self.index.spelling(known.literal)[at] + text + close)
         return close
 
@@ -302,7 +338,7 @@ class TagMask:
 
     def _class_of(self, state: State) -> State:
         """States that mask alike share one mask: free text far from its bound."""
-        far = FREE_TAG_CODE_POINTS_MAX - self.index.points_max
+        far = FREE_TAG_CODE_POINTS_MAX - self.index.sorted.points_max
         return tuple((tag, at, 1 if 1 <= points <= far else points, owed) for tag, at, points, owed in state)
 
     def _outside_costs(self) -> Costs:
@@ -315,7 +351,7 @@ class TagMask:
     def _inside_costs(self, state: State) -> Costs:
         costs = np.full(self.index.size, NEVER, dtype=np.int16)
         for points in self._free_points(state):
-            plain = self.index.plain_points
+            plain = self.index.sorted.plain_points
             costs[(plain > 0) & (plain <= FREE_TAG_CODE_POINTS_MAX - points)] = 1
         for token in self._candidates(state):
             costs[token] = self._token_cost(state, token)
@@ -329,9 +365,9 @@ class TagMask:
         """The tokens that must be walked: those that start with a byte some literal waits for, and the odd ones."""
         waiting = {self.tags[tag].literal[at] for tag, at, _, _ in state if at < len(self.tags[tag].literal)}
         for byte in waiting:
-            yield from self.index.by_first.get(byte, ())
+            yield from self.index.sorted.by_first.get(byte, ())
         if len(waiting) < len(state):
-            yield from self.index.mixed
+            yield from self.index.sorted.mixed
 
     def _token_cost(self, state: State, token: int) -> int:
         walk = self._walk(state, self.index.bytes_of[token])

@@ -47,9 +47,11 @@ def for_terminal(text: str) -> str:
 
 
 def check_new(option: str, path: Path) -> None:
-    """Refuse a file that is there already, before anything runs."""
+    """Refuse a file that is there already, or whose folder is not, before anything runs."""
     if path.exists() or path.is_symlink():
         refuse(ModelExit.OUTPUT, [f"{option} {path}: found a file that is there, expected a new name"])
+    if not path.parent.is_dir():
+        refuse(ModelExit.OUTPUT, [f"{option} {path}: found no folder of this name, expected one that is there"])
 
 
 def write_new(option: str, path: Path, data: bytes) -> None:
