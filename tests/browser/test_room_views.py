@@ -50,10 +50,37 @@ VIEWS = {
     "stopped": ("stopped", ""),
     "moving": ("moving", ""),
     "catching up": ("catching", ""),
+    "a return": ("away", ""),
+    "several notices": ("notices", ""),
+    "notices put aside": ("lost", "press Put this notice aside"),
+    "an egg being waited for": ("meet", "press Stroke the egg"),
+    "diary, flyleaf": ("day", "tab Diary > press Page before > press Page before > press Page before"),
+    "diary, a year": ("year", "tab Diary"),
+    "long words": ("long", ""),
+    "long words, diary": ("long", "tab Diary"),
+    "long words, life": ("long", "tab Life"),
+    "long words, house": ("long", "tab House"),
+    "another script": ("rtl", ""),
+    "nothing yet, life": ("bare", "tab Life"),
+    "pets of one name": ("namesakes", "tab House"),
+    "moving, its steps": (
+        "day",
+        "tab House > press Move to a host > press Ask this host > press Move Juno > see makes room",
+    ),
     "another tab": ("other", ""),
     "a newer app": ("outdated", ""),
 }
-SHORT = ("meeting an egg", "talk", "diary", "life", "house, local", "mind, identical", "catch", "in two places")
+SHORT = (
+    "meeting an egg",
+    "talk",
+    "diary",
+    "life",
+    "house, local",
+    "mind, identical",
+    "catch",
+    "in two places",
+    "a return",
+)
 """The default run's: one of each kind."""
 
 

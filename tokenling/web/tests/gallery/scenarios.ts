@@ -101,6 +101,10 @@ export const SCENARIOS: Record<string, Scenario> = {
     },
     household: { pets: [petNamed("juno", "Wolfeschlegelsteinhausen🦊"), petNamed("other", "مرحبا يا صديقي العزيز جدا")] },
   },
+  namesakes: {
+    household: { pets: [petNamed("juno", "Juno"), petNamed("other", "Juno")] },
+    notes: { came: { other: { how: "file", atMs: NOW_MS - 2 * 24 * HOUR_MS } } },
+  },
   rtl: { save: { name: "نور", chat: [line("owner", "مرحبا", 2), line("pet", "مرحبا! الحجر دافئ اليوم.", 1)] } },
   year: {
     save: {
