@@ -68,8 +68,8 @@ def test_a_page_closed_for_a_day_ends_in_the_bytes_of_one_that_stayed_open_by_it
 def grown_save(now_ms: int) -> str:
     """A grown pet at `now_ms` that never speaks up by itself, with no turn due in the week that follows."""
 
-    def ask(name: str, **given):
-        return json.loads(bridge.call(name, json.dumps(given)))["ok"]
+    def ask(function: str, **given):
+        return json.loads(bridge.call(function, json.dumps(given)))["ok"]
 
     def live(state: str, until_ms: int) -> tuple[str, int]:
         turns = 0
