@@ -66,12 +66,14 @@ def preview() -> Iterator[str]:
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as host:
             assert host.stdout is not None
             deadline = time.monotonic() + START_S_MAX
-            for line in host.stdout:
-                if "http://" in line:
-                    yield line.split()[-1]
-                    break
-                assert time.monotonic() < deadline, "the host did not start"
-            host.terminate()
+            try:
+                for line in host.stdout:
+                    if "http://" in line:
+                        yield line.split()[-1]
+                        break
+                    assert time.monotonic() < deadline, "the host did not start"
+            finally:
+                host.terminate()  # also when the measurement fails: it would be waited for without end
 
 
 def bare(browser: Browser, origin: str) -> Times:

@@ -306,7 +306,7 @@ export function awayCard(news: { lines: readonly string[]; more: number; since: 
   const card = html("section", { class: "card away", "aria-label": say("away.heading") });
   put(
     card,
-    html("h3", {}, icon("leaf"), say("away.heading")),
+    html("h2", {}, icon("leaf"), say("away.heading")),
     html("button", { type: "button", class: "round plain", "aria-label": say("away.close"), onclick: close }, icon("close")),
     html("p", { class: "small soft" }, say("away.since", { since })),
     html("ul", {}, ...lines.map((line) => html("li", {}, line))),
