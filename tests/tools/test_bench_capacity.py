@@ -10,7 +10,7 @@ import trio
 from tokenling import engine
 from tokenling.protocol import Status
 from tokenling.store import open_store
-from tools.bench.capacity import population, profile, registered, traffic
+from tools.bench.capacity import idle_turns, population, profile, registered, traffic
 from tools.bench.capacity.owners import Findings, Owed, Present, Seen, report
 from tools.bench.capacity.people import person
 from tools.bench.capacity.served import Usage, parse_metrics
@@ -143,6 +143,13 @@ run (trio/_core/_run.py:1) 1
 """
     assert {"http": 0.4, "rules": 0.3, "dispatch": 0.2, "loop": 0.1} == profile.shares_of(collapsed)
     assert profile.shares_of("") is None
+
+
+async def test_an_idle_turn_is_one_write() -> None:
+    found = await idle_turns.measure(8)
+    assert found["turns"] >= 24  # four slots each, some of them behind the end of the hour
+    assert 1.0 <= found["writesPerTurn"] <= 1.2
+    assert min(found["loopMsPerTurn"], found["storeMsPerTurn"], found["firstLookMs"]) > 0
 
 
 def test_a_house_of_parked_pets_starts_soon_and_small() -> None:

@@ -21,9 +21,12 @@ def turns_per_s(brain_dir: Path, receipts: Sequence[bytes], *, lanes: int, numer
     tokens = [json.loads(receipt)["outputTokens"] for receipt in receipts]
     prompts = [json.loads(receipt)["promptTokens"] for receipt in receipts]
     _round(brain, asked[: 4 * lanes], lanes)
+    before_s = time.process_time()
     speeds = [len(asked) / _round(brain, asked, lanes) for _ in range(ROUNDS)]
+    cpu_s = (time.process_time() - before_s) / (ROUNDS * len(asked))
     return {
         "turnsPerS": round(statistics.median(speeds), 2),
+        "cpuMsPerTurn": round(cpu_s * 1000, 2),
         "rounds": [round(speed, 2) for speed in speeds],
         "turns": len(asked),
         "promptTokensMean": round(statistics.mean(prompts), 1),

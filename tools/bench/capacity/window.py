@@ -68,8 +68,12 @@ class Window:
         return round(self.grew(f'tokenling_turn_seconds_bucket{{kind="{kind}",le="{bound}"}}'))
 
     @property
+    def turns_done(self) -> int:
+        return sum(map(self.turns, ("idle", "reactive", "diary")))
+
+    @property
     def turns_per_s(self) -> float:
-        return sum(map(self.turns, ("idle", "reactive", "diary"))) / self.seconds
+        return self.turns_done / self.seconds
 
     def figures(self) -> dict[str, object]:
         """Everything, as numbers for people and machines."""
@@ -100,6 +104,7 @@ class Window:
                 "owners": round(self.owners_cpu_s / self.seconds, 3),
                 "others": round((machine - threads_s - loop_s - self.owners_cpu_s) / self.seconds, 3),
             },
+            "cpuMsPerTurn": round((threads_s + loop_s) * 1000 / max(1, self.turns_done), 2),
             "rooms": self.rooms,
             "commitsPerS": round(commits / self.seconds, 1),
             "writesPerCommit": round(self.grew("tokenling_store_writes_total") / commits, 2) if commits else None,
