@@ -283,10 +283,11 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The settings and what the operator should be told about them, a line each."""
+    """The settings; what the operator should be told about them, a line each; and what was chosen for him, likewise."""
 
     settings: Settings
     remarks: tuple[str, ...]
+    choices: tuple[str, ...] = ()
 
 
 class _Reader:
@@ -362,7 +363,7 @@ def read_settings(environ: Mapping[str, str], *, cores: int) -> Found:
         metrics_listen=metrics_listen,
         trusted_proxies=proxies or (),
     )
-    return Found(settings, _remarks(environ, settings, threads_wanted, cores))
+    return Found(settings, _remarks(environ, settings, threads_wanted, cores), _choices(environ, settings, cores))
 
 
 def _in_table_order(problems: list[Problem]) -> tuple[Problem, ...]:
@@ -372,11 +373,6 @@ def _in_table_order(problems: list[Problem]) -> tuple[Problem, ...]:
 
 def _remarks(environ: Mapping[str, str], settings: Settings, threads_wanted: int, cores: int) -> tuple[str, ...]:
     remarks = [*foreign_names(environ)]
-    if CPU_LANES.variable not in environ:
-        remarks.append(
-            f"{_counted(settings.cpu_lanes, 'CPU lane')} with {_counted(settings.threads, 'thread')} each, for "
-            f"{_counted(cores, 'core')}; {CPU_LANES.variable} chooses"
-        )
     if settings.threads < threads_wanted and THREADS.variable in environ:  # a default asks for nothing
         remarks.append(
             f"{THREADS.variable} is {threads_wanted}, but each lane gets {_counted(settings.threads, 'thread')}: "
@@ -388,6 +384,13 @@ def _remarks(environ: Mapping[str, str], settings: Settings, threads_wanted: int
             f"{DB.variable} lies inside the Git checkout {checkout}: it holds private state, keep it outside"
         )
     return tuple(remarks)
+
+
+def _choices(environ: Mapping[str, str], settings: Settings, cores: int) -> tuple[str, ...]:
+    if CPU_LANES.variable in environ:
+        return ()
+    lanes, threads = _counted(settings.cpu_lanes, "CPU lane"), _counted(settings.threads, "thread")
+    return (f"{lanes} with {threads} each, for {_counted(cores, 'core')}; {CPU_LANES.variable} chooses",)
 
 
 def _counted(count: int, name: str) -> str:
