@@ -38,13 +38,10 @@ def run_serve(loader: BrainLoader, *, check: bool, print_config: bool, log_level
     tell(found.remarks)
     if print_config and not check:
         return
-
-    def announce_all(address: Address | None, brain: HostBrain) -> None:
-        tell(() if check else found.choices)
-        announce(address, brain)
-
+    for choice in found.choices:
+        click.echo(choice)
     plan = HostPlan(
-        found.settings, loader, announce=announce_all, web_root=WEB_ROOT, check=check, announce_metrics=announce_metrics
+        found.settings, loader, announce=announce, web_root=WEB_ROOT, check=check, announce_metrics=announce_metrics
     )
     run_plan(plan, log_level=log_level)
 

@@ -286,10 +286,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The settings and what the operator should be told about them, a line each.
-
-    `remarks` are told at once; `choices`, what was chosen where nothing was set, when the host stands.
-    """
+    """The settings; what the operator should be told about them, a line each; and what was chosen for him, likewise."""
 
     settings: Settings
     remarks: tuple[str, ...]
