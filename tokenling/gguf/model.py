@@ -45,6 +45,29 @@ class Model:
     ort_session: "onnxruntime.InferenceSession"
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What there is of a model before it is built: its files' digests if they were asked for, the folder of its graph
+    in a cache, and that graph's notes if it is there and whole."""
+
+    files: Mapping[str, str]
+    folder: Path | None
+    notes: tuple[str, ...] | None
+
+
+def find_built(
+    file: GgufFile, choices: Choices, *, cache_dir: Path | None, digests: bool, progress: Progress = silent
+) -> Found:
+    """Read the files for their digests and look for the graph, as far as a cache or `digests` ask for it.
+
+    The slow part of opening a kept graph that needs no vocabulary: it may run in a thread beside one that reads it.
+    """
+    choices = resolve(file, choices)[2]
+    files = _digests(file, progress) if digests or cache_dir else {}
+    folder = None if cache_dir is None else cache_dir.resolve() / cache.cache_key(files, choices)
+    return Found(files, folder, None if folder is None else cache.kept_notes(folder))
+
+
 def open_model(
     file: GgufFile,
     *,
@@ -55,20 +78,21 @@ def open_model(
     cache_dir: Path | None = None,
     digests: bool = False,
     progress: Progress = silent,
+    found: Found | None = None,
 ) -> Model:
     """The file's model, ready to run. Raises `GgufRefused` for a file that does not run here.
 
     `positions` is the longest sequence (0: the training's, at most 4096). `rows`: logits of the last token only, or of
     `all` for scoring. `cache_dir` keeps the built graph for the next time; that, and `digests`, reads the whole file
-    for its SHA-256. `progress` is told how far it came. The file may be closed afterwards.
+    for its SHA-256. `progress` is told how far it came; `found` is what `find_built` gave for the same choices. The
+    file may be closed afterwards.
     """
     if not 1 <= threads <= THREADS_MAX:
         raise BrainRefused("threads_range", "threads", threads, f"1 to {THREADS_MAX}")
     ort_version = check_installation()
     h, _, choices = resolve(file, Choices(numerics, rows, positions))
-    files = _digests(file, progress) if digests or cache_dir else {}
-    kept = None if cache_dir is None else cache_dir.resolve() / cache.cache_key(files, choices)
-    with _built(file, choices, kept, progress) as (folder, notes, was_cached):
+    found = found or find_built(file, choices, cache_dir=cache_dir, digests=digests, progress=progress)
+    with _built(file, choices, found, progress) as (folder, notes, was_cached):
         progress("loading", 1, 1)
         session = _session(folder, numerics, threads)
     return Model(
@@ -78,10 +102,10 @@ def open_model(
         positions=choices.positions,
         threads=threads,
         layout=check_graph(*signature(session), _config(h, choices.positions, ())),
-        files=files,
+        files=found.files,
         notes=notes,
         was_cached=was_cached,
-        cache_key="" if kept is None else kept.name,
+        cache_key="" if found.folder is None else found.folder.name,
         ort_version=ort_version,
         ort_session=session,
     )
@@ -121,15 +145,14 @@ def _digests(file: GgufFile, progress: Progress) -> dict[str, str]:
 
 @contextmanager
 def _built(
-    file: GgufFile, choices: Choices, kept: Path | None, progress: Progress
+    file: GgufFile, choices: Choices, found: Found, progress: Progress
 ) -> Iterator[tuple[Path, tuple[str, ...], bool]]:
-    """A folder with the built graph, its notes, and whether it was there before. Without `kept` it goes again."""
-    notes = None if kept is None else cache.kept_notes(kept)
-    if kept is not None and notes is not None:
-        yield kept, notes, True
+    """A folder with the built graph, its notes, and whether it was there before. Without a cache it goes again."""
+    if found.folder is not None and found.notes is not None:
+        yield found.folder, found.notes, True
         return
-    if kept is not None:
-        yield kept, _keep(file, choices, kept, progress), False
+    if found.folder is not None:
+        yield found.folder, _keep(file, choices, found.folder, progress), False
         return
     # a file that is still mapped cannot be deleted on Windows
     with tempfile.TemporaryDirectory(prefix="tokenling-gguf-", ignore_cleanup_errors=True) as name:

@@ -15,7 +15,7 @@ from tokenling.cli.model.chat_screen import JsonScreen, TextScreen
 from tokenling.cli.model.exits import ModelExit, hint, refusals, refuse_option
 from tokenling.cli.model.input import TEXT_BYTES_MAX
 from tokenling.cli.model.interrupting import interruptible
-from tokenling.cli.model.loading import Loaded, Texts, load, opened_texts
+from tokenling.cli.model.loading import Ahead, Loaded, Texts, load, opened_texts
 from tokenling.cli.model.options import (
     cache_option,
     context_option,
@@ -188,10 +188,11 @@ def command(
         refuse_option("--system", "--load too", "one of both: a saved conversation has its own")
     messages = read_messages(saved) if saved else [{"role": "system", "content": system}] if system else []
     wanted = Wanted(max_tokens, NEW_TOKENS, sampling_of(temperature, top_k, top_p, seed), stops)
-    with refusals(file), opened_texts(file, context, chats=True) as texts:
+    kind: Numerics = numerics or ("exact" if receipts else "fast")
+    with refusals(file), opened_texts(file, context, chats=True, ahead=Ahead(kind, cache_dir, receipts)) as texts:
         if texts.template is None:
             refuse(ModelExit.MODEL, [f"model {file}: no chat template; tokenling model run continues a text with it"])
-        loaded = load(texts, numerics or ("exact" if receipts else "fast"), threads=threads, cache_dir=cache_dir,
+        loaded = load(texts, kind, threads=threads, cache_dir=cache_dir,
                       digests=receipts)  # fmt: skip
         sys.exit(talk_of(loaded, texts, messages, wanted, receipts=receipts, as_json=as_json))
 

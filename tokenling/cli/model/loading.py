@@ -2,7 +2,8 @@
 
 import contextlib
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,20 @@ from tokenling.cli.model.progress import loading_bar
 if TYPE_CHECKING:
     from tokenling.gguf import ChatTemplate, GgufFile, GgufTokenizer, Model
     from tokenling.gguf.build import Rows
+    from tokenling.gguf.model import Found
     from tokenling.runtime import Lane, Numerics
 
 THREADS_DEFAULT_MAX = 4
 """As the host's: small models gain nothing from more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """How a model will be opened, known before its vocabulary is."""
+
+    numerics: "Numerics"
+    cache_dir: Path | None
+    digests: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +39,8 @@ class Texts:
     tokenizer: "GgufTokenizer"
     template: "ChatTemplate | None"
     context: int
+    found: "Callable[[], Found] | None" = None
+    """What was looked for ahead, once it is known."""
 
     def prompt_ids(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
         """The ids of a conversation that its model is to answer. Raises `TemplateRefused`."""
@@ -44,16 +57,38 @@ class Loaded:
 
 
 @contextmanager
-def opened_texts(path: Path, context: int, *, chats: bool = False) -> Iterator[Texts]:
-    """The file at `path` with its tokenizer, and with its template if it `chats`. Raises `GgufRefused`."""
+def opened_texts(path: Path, context: int, *, chats: bool = False, ahead: Ahead | None = None) -> Iterator[Texts]:
+    """The file at `path` with its tokenizer, and with its template if it `chats`. Raises `GgufRefused`.
+
+    With `ahead` the file's digests are read, and its kept graph looked for, while the vocabulary is read.
+    """
     from tokenling.gguf import chat_template, gguf_tokenizer, open_gguf
     from tokenling.gguf.build import Choices, resolve
 
     with open_gguf(path) as file:
         positions = resolve(file, Choices(positions=context))[2].positions
         template = chat_template(file) if chats else None
+        found = None if ahead is None else _looked_for(file, positions, ahead)
         with contextlib.nullcontext() if template is None else _warming(template):
-            yield Texts(file, gguf_tokenizer(file), template, positions)
+            yield Texts(file, gguf_tokenizer(file), template, positions, found)
+
+
+def _looked_for(file: "GgufFile", positions: int, ahead: Ahead) -> "Callable[[], Found]":
+    """Look for what is built already in a thread; the answer waits for it, and raises what it raised."""
+    from tokenling.gguf.build import Choices
+    from tokenling.gguf.model import find_built
+
+    outcome: Future[Found] = Future()
+
+    def look() -> None:
+        try:
+            choices = Choices(ahead.numerics, "last", positions)
+            outcome.set_result(find_built(file, choices, cache_dir=ahead.cache_dir, digests=ahead.digests))
+        except Exception as error:  # carried over the thread's end and raised again by whoever asks
+            outcome.set_exception(error)
+
+    threading.Thread(target=look, daemon=True).start()
+    return outcome.result
 
 
 @contextmanager
@@ -97,6 +132,7 @@ def load(
             cache_dir=cache_dir,
             digests=digests,
             progress=told,
+            found=None if texts.found is None else texts.found(),
         )
     tokenizer = texts.tokenizer
     brain = brain_of(model, tokenizer.for_brain(), tokenizer.stop_ids, brain_id=texts.file.path.stem)

@@ -13,7 +13,7 @@ from tokenling.cli.console import tell
 from tokenling.cli.model.exits import ModelExit, refusals, refuse_option
 from tokenling.cli.model.input import read_text
 from tokenling.cli.model.interrupting import interruptible
-from tokenling.cli.model.loading import Loaded, Texts, load, opened_texts
+from tokenling.cli.model.loading import Ahead, Loaded, Texts, load, opened_texts
 from tokenling.cli.model.options import (
     cache_option,
     context_option,
@@ -91,12 +91,14 @@ def command(
     _check_options(max_tokens, system, receipt, stops, raw=raw)
     text = read_text(prompt, source, "PROMPT")
     sampling = sampling_of(temperature, top_k, top_p, seed)
-    with refusals(file), opened_texts(file, context, chats=not raw) as texts:
+    kind: Numerics = numerics or ("exact" if receipt else "fast")
+    ahead = Ahead(kind, cache_dir, receipt is not None)
+    with refusals(file), opened_texts(file, context, chats=not raw, ahead=ahead) as texts:
         ids = prompt_ids(texts, text, system, raw=raw)
         plan = plan_of(texts, ids, Asked(max_tokens, sampling, stops))
         if plan is None:
             finish_empty(ids, as_json=as_json)
-        loaded = load(texts, numerics or ("exact" if receipt else "fast"), threads=threads, cache_dir=cache_dir,
+        loaded = load(texts, kind, threads=threads, cache_dir=cache_dir,
                       digests=receipt is not None)  # fmt: skip
         warn_of(loaded, receipt)
         generation, was_interrupted = write(loaded, plan, as_json=as_json)
