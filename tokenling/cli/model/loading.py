@@ -30,9 +30,11 @@ class Texts:
     context: int
 
     def prompt_ids(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
-        """The ids of a conversation that its model is to answer. Raises `TemplateRefused`."""
+        """The ids of a conversation that its model is to answer. Raises `TemplateRefused`, `GenerationRefused`."""
+        from tokenling.gguf import chat_ids
+
         assert self.template is not None
-        return self.tokenizer.encode(self.template.render(messages), special=True, bos=False)
+        return chat_ids(self.tokenizer, self.template, messages)
 
 
 @dataclass(frozen=True, slots=True)
