@@ -249,8 +249,9 @@ def test_the_public_names_are_these() -> None:
         "Chat", "ChatTemplate", "ChatTurn", "ContextOverflow", "GenerationReceipt", "GgmlType", "GgufFile",
         "GgufMalformed", "GgufRefused", "GgufTensor", "GgufTokenizer", "GgufUnsupported", "Hyperparameters",
         "MemoryNeed", "MetaValue", "Metadata", "Model", "Scores", "Summary", "TemplateRefused", "Wanted", "brain_of",
-        "chat_template", "check_architecture", "find_gguf", "generate", "gguf_tokenizer", "make_generation_receipt",
-        "memory_of", "open_gguf", "open_gguf_brain", "open_model", "parse_generation_receipt", "read_hyperparameters",
+        "chat_ids", "chat_template", "check_architecture", "find_gguf", "generate", "gguf_tokenizer",
+        "make_generation_receipt", "memory_of", "open_gguf", "open_gguf_brain", "open_model",
+        "parse_generation_receipt", "read_hyperparameters",
         "room_for", "score", "summarize", "verify_generation",
     ]  # fmt: skip
     assert all(hasattr(tokenling.gguf, name) for name in tokenling.gguf.__all__)

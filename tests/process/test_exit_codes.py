@@ -22,12 +22,13 @@ NEWER_SCHEMA = 1000
 ANSWER_S_MAX = 5.0
 
 
-def run(*arguments, environ=None):
+def run(*arguments, environ=None, stdin=None):
     clean = {name: value for name, value in os.environ.items() if not name.startswith("SUBTOKENLING_")}
     return subprocess.run(
         [sys.executable, "-m", "tokenling", *map(str, arguments)],
         cwd=ROOT,
         env={**clean, **importable(), **(environ or {})},
+        input=stdin,
         capture_output=True,
         text=True,
         timeout=60,

@@ -55,6 +55,15 @@ def test_a_pet_lives_and_talks_on_a_gguf_file_and_its_turn_is_proved(home, relea
     assert (0, "identical\n", "") == (done.returncode, done.stdout, done.stderr)
 
 
+def test_a_pet_in_the_terminal_talks_with_a_gguf_file(brain_dir, tmp_path):
+    done = run("talk", "--brain", brain_dir, "--state", tmp_path / "pet.json", "--seed", "4", "--json",
+               stdin="hello little one\n")  # fmt: skip
+    assert (0, "") == (done.returncode, done.stderr)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert "turn" in {line["kind"] for line in told}
+    assert "failed" not in {line["kind"] for line in told}
+
+
 def test_its_brain_is_named_by_the_files_digest_and_offers_nothing_to_a_page(home, release):
     assert release.startswith("gguf-")
     answer = httpx.get(f"{home.address}/app/site.json", trust_env=False)

@@ -11,8 +11,8 @@ def test_the_public_names_are_these() -> None:
         "PROMPT_VERSION_UNKNOWN", "RECEIPT_VERSION", "BatchLane", "BatchPool", "Brain", "BrainError", "BrainRefused",
         "Cancellation", "Choice", "DecodePlan", "Device", "Generation", "GenerationRefused", "Lane", "LaneFailed",
         "Numerics", "OpenSteps", "Precision", "ReceiptRefused", "Sampling", "SequenceSteps", "StopReason",
-        "TurnReceipt", "TurnRunner", "Verdict", "decode", "make_receipt", "on_cuda", "open_brain", "open_lane",
-        "open_rows", "plan_turn", "reply_of", "run_plan", "verify",
+        "TurnReceipt", "TurnRunner", "Verdict", "decode", "make_receipt", "may_read_prompts", "on_cuda", "open_brain",
+        "open_lane", "open_rows", "plan_turn", "reply_of", "run_plan", "verify",
     ]  # fmt: skip
     assert all(hasattr(tokenling.runtime, name) for name in tokenling.runtime.__all__)
 

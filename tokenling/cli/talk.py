@@ -135,13 +135,13 @@ class BrainWords:
 
 def open_words(directory: Path) -> BrainWords:
     """The brain of a directory, once it wrote a token. Raises `HostRefused`."""
-    from tokenling.runtime import BrainError
+    from tokenling.runtime import BrainError, may_read_prompts
 
     try:
         words = BrainWords(directory)
     except BrainError as error:
         raise HostRefused(ExitCode.BRAIN, f"brain {directory}: {error}") from None
-    if words.brain.prompt_version != PROMPT_VERSION:
+    if not may_read_prompts(words.brain.prompt_version, PROMPT_VERSION):
         found, expected = words.brain.prompt_version, PROMPT_VERSION
         raise HostRefused(ExitCode.BRAIN, f"brain {directory}: found prompt version {found}, expected {expected}")
     return words

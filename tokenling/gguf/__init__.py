@@ -16,6 +16,7 @@ ONNX Runtime is imported when the first model is opened.
 from tokenling.gguf.architectures import ARCHITECTURES, check_architecture
 from tokenling.gguf.brain import find_gguf, open_gguf_brain
 from tokenling.gguf.chat import Chat, ChatTurn, Wanted
+from tokenling.gguf.chat_prompt import chat_ids
 from tokenling.gguf.chat_template import ChatTemplate, TemplateRefused, chat_template
 from tokenling.gguf.context import room_for
 from tokenling.gguf.errors import ContextOverflow, GgufMalformed, GgufRefused, GgufUnsupported
@@ -69,6 +70,7 @@ __all__ = [
     "TemplateRefused",
     "Wanted",
     "brain_of",
+    "chat_ids",
     "chat_template",
     "check_architecture",
     "find_gguf",

@@ -143,7 +143,7 @@ class ChatTemplate:
         add_generation_prompt: bool = True,
         **variables: JsonLike,
     ) -> str:
-        """The prompt. Encode it with `special=True, bos=False`: the template writes what belongs in front.
+        """The prompt as one text: `chat_ids` makes tokens of it and keeps what was said from being read as special.
 
         Starts the child at the first call (some 0.1 s) and keeps it. Raises `TemplateRefused`.
         """

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import tokenizers
 
 MODELS = ("gpt2", "llama", "t5")
+SPECIAL = (Kind.CONTROL, Kind.UNKNOWN)
+"""Read out of a text only when asked for."""
+PARSED = (Kind.USER_DEFINED, *SPECIAL)
 TEXT_CHARS_MAX = 2**20
 """Of one text to encode. A guess: twice the longest published context, in English."""
 
@@ -37,21 +40,44 @@ class GgufTokenizer:
     adds_eos: bool
     table: TokenTable = field(repr=False)
     _parsing: "tokenizers.Tokenizer" = field(repr=False)
+    _cutting: "tokenizers.Tokenizer" = field(repr=False)
+    _special: frozenset[int] = field(repr=False)
     _drops_blank: bool = field(repr=False)
 
     def encode(
         self, text: str, *, special: bool = False, bos: bool | None = None, eos: bool | None = None
     ) -> list[int]:
-        """The ids of `text`. `special` reads special tokens out of it (a rendered chat, never what a user typed).
+        """The ids of `text`. `special` reads special tokens out of it, whoever wrote them: for a conversation use
+        `chat_ids`, which tells the template's from a user's.
 
         BOS goes in front and EOS behind as the file says, or as `bos` and `eos` say: a rendered chat template brings
         its own, so encode it with `bos=False`. Raises `GenerationRefused` for a text that is too long or not Unicode.
         """
-        if len(text) > TEXT_CHARS_MAX:
-            raise GenerationRefused("text_long", "text", f"{len(text)} characters", f"at most {TEXT_CHARS_MAX}")
+        self.check(text)
         front = [self.bos_id] if self.bos_id is not None and (self.adds_bos if bos is None else bos) else []
         behind = [self.eos_id] if self.eos_id is not None and (self.adds_eos if eos is None else eos) else []
         return front + _encode(self._parsing if special else self.tokenizer, text) + behind
+
+    def cut(self, text: str) -> "list[str | int]":
+        """The text in order, each special token that it spells as its id. Raises `GenerationRefused`: not Unicode."""
+        _check_unicode(text)
+        parts: list[str | int] = []
+        done = 0
+        for token, (start, end) in zip(*_matches(self._cutting, text), strict=True):
+            found = self._parsing.token_to_id(token)
+            if found in self._special and text.startswith(token, start):
+                parts += [text[done:start], found]
+                done = end
+        return [part for part in (*parts, text[done:]) if part != ""]
+
+    def spelling(self, token: int) -> str:
+        """How a special token is written; empty for what is none."""
+        return self._parsing.id_to_token(token) or "" if token in self._special else ""
+
+    def check(self, text: str) -> None:
+        """Raises `GenerationRefused` for a text that is too long to encode."""
+        if len(text) > TEXT_CHARS_MAX:
+            raise GenerationRefused("text_long", "text", f"{len(text)} characters", f"at most {TEXT_CHARS_MAX}")
 
     def decode(self, ids: "list[int] | tuple[int, ...]") -> str:
         """The text of `ids`; special tokens write nothing, broken UTF-8 is dropped, and so is the blank that
@@ -81,7 +107,9 @@ def gguf_tokenizer(file: GgufFile) -> GgufTokenizer:
     plain = sentencepiece_of(vocabulary, metadata) if family is None else bpe_of(vocabulary, metadata, family)
     parsing = _twin(plain)
     _add(plain, vocabulary, (Kind.USER_DEFINED,), file.architecture)
-    _add(parsing, vocabulary, (Kind.USER_DEFINED, Kind.CONTROL, Kind.UNKNOWN), file.architecture)
+    _add(parsing, vocabulary, PARSED, file.architecture)
+    cutting = _cutter()
+    _add(cutting, vocabulary, PARSED, file.architecture)
     adds_bos = vocabulary.model == "llama" if family is None else family.adds_bos
     return GgufTokenizer(
         tokenizer=plain,
@@ -93,6 +121,8 @@ def gguf_tokenizer(file: GgufFile) -> GgufTokenizer:
         adds_eos=metadata.flag(PREFIX + "add_eos_token", vocabulary.model == "t5"),
         table=_table(vocabulary),
         _parsing=parsing,
+        _cutting=cutting,
+        _special=frozenset(vocabulary.of_kind(*SPECIAL)),
         _drops_blank=is_pieces and adds_blank(metadata),
     )
 
@@ -106,6 +136,19 @@ def _twin(plain: "tokenizers.Tokenizer") -> "tokenizers.Tokenizer":
     if plain.normalizer is not None:
         found.normalizer = plain.normalizer
     return found
+
+
+def _cutter() -> "tokenizers.Tokenizer":
+    """Knows no word: what lies between the added tokens is one token, so offsets tell where those stand."""
+    import tokenizers
+    from tokenizers.models import WordLevel
+
+    return tokenizers.Tokenizer(WordLevel({"": 0}, unk_token=""))
+
+
+def _matches(found: "tokenizers.Tokenizer", text: str) -> tuple[list[str], list[tuple[int, int]]]:
+    encoding = found.encode(text, add_special_tokens=False)
+    return encoding.tokens, encoding.offsets
 
 
 def _add(found: "tokenizers.Tokenizer", vocabulary: Vocabulary, kinds: tuple[Kind, ...], architecture: str) -> None:
@@ -146,8 +189,12 @@ def _written(vocabulary: Vocabulary, token: int) -> bytes | None:
 
 def _encode(found: "tokenizers.Tokenizer", text: str) -> list[int]:
     """The ids. Raises `GenerationRefused` for lone surrogates."""
+    _check_unicode(text)
+    return list(found.encode(text, add_special_tokens=False).ids)
+
+
+def _check_unicode(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
         raise GenerationRefused("text_not_unicode", "text", "a lone surrogate", "Unicode text") from None
-    return list(found.encode(text, add_special_tokens=False).ids)

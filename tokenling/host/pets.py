@@ -50,7 +50,7 @@ from tokenling.protocol import (
     Status,
     decide,
 )
-from tokenling.runtime import PROMPT_VERSION_UNKNOWN
+from tokenling.runtime import may_read_prompts
 from tokenling.store import StaleWrite, Store, StoreFailed
 
 Work: TypeAlias = Callable[[Resident, Record], Awaitable[bytes]]
@@ -126,7 +126,7 @@ class Pets:
 
     async def start(self) -> None:
         """Refuse what this brain cannot run. Reads no save and changes nothing in the store."""
-        if self._brain.prompt_version not in {engine.PROMPT_VERSION, PROMPT_VERSION_UNKNOWN}:
+        if not may_read_prompts(self._brain.prompt_version, engine.PROMPT_VERSION):
             raise PromptVersionRefused(self._brain.brain_id, self._brain.prompt_version, engine.PROMPT_VERSION)
         self._check_names()
         hosted = (await self._store.counts()).hosted_by_brain

@@ -12,7 +12,7 @@ ONNX Runtime and the tokenizers library are imported when the first brain is ope
 """
 
 from tokenling.runtime.batch_lane import BatchLane, BatchPool
-from tokenling.runtime.brain import PROMPT_VERSION_UNKNOWN, Brain, Precision, on_cuda, open_brain
+from tokenling.runtime.brain import PROMPT_VERSION_UNKNOWN, Brain, Precision, may_read_prompts, on_cuda, open_brain
 from tokenling.runtime.cancellation import Cancellation
 from tokenling.runtime.device import Device
 from tokenling.runtime.errors import BrainError, BrainRefused, GenerationRefused, LaneFailed, ReceiptRefused
@@ -53,6 +53,7 @@ __all__ = [
     "Verdict",
     "decode",
     "make_receipt",
+    "may_read_prompts",
     "on_cuda",
     "open_brain",
     "open_lane",

@@ -51,6 +51,12 @@ FEATURES_MAX = 64
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
+def may_read_prompts(trained_on: int, built: int) -> bool:
+    """Whether a brain of prompt version `trained_on` may be given prompts of version `built`: its own, or, when nothing
+    says which those are, any (tags are masked, so it acts legally whatever it makes of them)."""
+    return trained_on in (built, PROMPT_VERSION_UNKNOWN)
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """What `brain.json` says, or what the settings say of a foreign export; `files` is empty for the latter."""

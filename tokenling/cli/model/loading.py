@@ -43,9 +43,11 @@ class Texts:
     """What was looked for ahead, once it is known."""
 
     def prompt_ids(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
-        """The ids of a conversation that its model is to answer. Raises `TemplateRefused`."""
+        """The ids of a conversation that its model is to answer. Raises `TemplateRefused`, `GenerationRefused`."""
+        from tokenling.gguf import chat_ids
+
         assert self.template is not None
-        return self.tokenizer.encode(self.template.render(messages), special=True, bos=False)
+        return chat_ids(self.tokenizer, self.template, messages)
 
 
 @dataclass(frozen=True, slots=True)
