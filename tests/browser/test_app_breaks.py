@@ -144,7 +144,7 @@ def test_a_newer_build_behind_an_open_tab_waits_and_when_it_is_taken_the_older_t
         update = newer.locator('[data-banner="update"]')
         expect(update).to_be_visible(timeout=LONG_MS)
         with newer.expect_navigation():
-            update.get_by_role("button").click()
+            update.get_by_role("button", name="Use it now").click()
         expect(older.get_by_role("alert")).to_contain_text("newer version", timeout=LONG_MS)
         expect(newer.locator(".who h1")).to_have_text("Pip", timeout=LONG_MS)
         expect(newer.locator('[data-care="stroke"]')).to_be_enabled(timeout=LONG_MS)

@@ -45,6 +45,7 @@ def lived(house, pet) -> bool:
     return shown["link"] == "running" and not shown["view"]["thinking"] and behind < 2 * 60_000
 
 
+@pytest.mark.browser_long
 def test_a_page_closed_for_a_day_ends_in_the_bytes_of_one_that_stayed_open_by_its_own_engine(house):
     """Both lives in one browser, with the rules in WebAssembly: one file, two pets, one of them attended each hour."""
     house.reload(inPage=True)

@@ -258,6 +258,7 @@ export class LocalLife {
     const nowMs = this.#parts.now();
     const ahead = nowMs < pet.view.bodyClockMs - CLOCK_SLACK_MS;
     if (pet.view.dueMs > nowMs && !ahead) {
+      this.#caughtUp();
       await this.#showNow(engine, pet, nowMs);
       return this.#rest(pet.view.dueMs);
     }
@@ -269,6 +270,13 @@ export class LocalLife {
     if (this.#retry === null) this.#trouble = null;
     if (step.turn === null) return this.#rest(Math.max(pet.view.dueMs, nowMs + LOOK_MS_MIN));
     return this.#ask(engine, pet, step.turn, nowMs);
+  }
+
+  /** Nothing that was missed is left, though nothing is due either that would say so. */
+  #caughtUp(): void {
+    if (this.#lateSinceMs === null) return;
+    this.#lateSinceMs = null;
+    this.#parts.onChange(null);
   }
 
   #noteLate(turn: Turn | null, fromMs: number, nowMs: number): void {
