@@ -220,6 +220,7 @@ def test_nothing_in_the_room_is_blended_or_filtered_for_each_frame(guest, scenar
              .map(([each]) => each.getAttribute("class"))"""
     )
     assert [] == costly
+    assert "inset(" in page.evaluate("getComputedStyle(document.querySelector('.sky')).clipPath")  # the window's box
 
 
 NIGHT_MS = 1_791_980_400_000 + 9 * 3_600_000
