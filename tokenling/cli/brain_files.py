@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tokenling.host.exits import ExitCode, HostRefused
 
-SHIPPED_BRAIN = "sprout-1"
+SHIPPED_BRAIN = "sprout-2"
 BRAINS = Path(__file__).parents[1] / "brains"
 
 
