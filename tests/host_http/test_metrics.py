@@ -1,10 +1,13 @@
 """The metrics page: its numbers are the host's, its format is Prometheus's, and no pet or word is in it."""
 
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import httpx
+import pytest
 import trio
 from host_http_support import PET, ScriptedPets, client, command_body, problem_of, running
 from prometheus_client.parser import text_string_to_metric_families
@@ -150,3 +153,11 @@ async def test_nothing_else_is_there_and_no_other_name_is_answered(tmp_path) -> 
     ):
         answer = await page(Doors(), ScriptedPets(), tmp_path, **case)
         assert (answer.status_code, problem_of(answer)["code"]) == expected
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux keeps a program's own high-water mark")
+def test_the_most_memory_is_the_host_s_own_and_not_that_of_whoever_started_it():
+    ballast = b"x" * 2**28
+    code = "from tokenling.host.metrics import max_resident_bytes; print(max_resident_bytes())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < len(ballast)

@@ -10,6 +10,7 @@ import resource
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
 
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, Scope
 from prometheus_client import ProcessCollector
@@ -82,8 +83,18 @@ class Metrics:
                 pets.add_metric([str(status)], held)
             yield pets
         yield from self._process.collect()
-        largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        yield GaugeMetricFamily("process_max_resident_memory_bytes", "The most memory this process has held.", largest)
+        what = "The most memory this process has held."
+        yield GaugeMetricFamily("process_max_resident_memory_bytes", what, max_resident_bytes())
+
+
+def max_resident_bytes() -> int:
+    """The most memory that this program has held. Linux's `ru_maxrss` begins with what the process held before `exec`,
+    that is, with the memory of whoever started the host; so its own high-water mark is read where there is one."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 class _Snapshot(Collector):
