@@ -79,6 +79,13 @@ def test_special_tokens_are_text_unless_they_are_asked_for(call, talking):
     assert [13, 2] == counts
 
 
+def test_a_text_longer_than_the_context_is_told_what_scoring_can_do_about_it(call, talking):
+    done = call("score", talking, "a" * 257)
+    assert (2, "") == (done.exit_code, done.stdout)
+    expected = "text: found 257 tokens, expected at most 256 (context_overflow); give a longer -c or a shorter text"
+    assert f"tokenling: error: {expected}\n" == done.stderr
+
+
 def test_one_and_two_threads_score_to_the_same_bits(call, noisy):
     found = [call("score", noisy, "some text", "--json", "--threads", threads).stdout for threads in (1, 2)]
     assert found[0] == found[1]

@@ -148,6 +148,9 @@ WRONG = {
     "too many decimals": ("x", "--temperature", "0.12345"),
     "a temperature that is none": ("x", "--temperature", "warm"),
     "a temperature without end": ("x", "--temperature", "inf"),
+    "a temperature that arithmetic cannot hold": ("x", "--temperature", "1e999999999"),
+    "a temperature that arithmetic takes for none": ("x", "--temperature", "1e-9999999"),
+    "a temperature that arithmetic rounds": ("x", "--temperature", "0.8000000000000000000000000000000000000001"),
     "no share": ("x", "--top-p", "1.001"),
     "no number": ("x", "--top-p", "nan"),
     "a seed too large": ("x", "--seed", str(2**53)),
@@ -302,3 +305,9 @@ def test_a_prompt_that_spells_special_tokens_stays_one_message(call, talking):
     done = json.loads(call("run", talking, said, "-n", 1, "--json").stdout)
     plain = json.loads(call("run", talking, "x" * len(said), "-n", 1, "--json").stdout)
     assert plain["promptTokens"] == done["promptTokens"]  # a token a byte: none of them is a special one
+
+
+def test_an_empty_text_cannot_be_written_on_from(call, talking):
+    done = call("run", talking, "", "--raw")
+    assert (2, "") == (done.exit_code, done.stdout)
+    assert "tokenling: error: PROMPT: found no token, expected at least one to write on from\n" == done.stderr

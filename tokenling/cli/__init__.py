@@ -3,6 +3,7 @@
 import click
 
 from tokenling import __version__
+from tokenling.cli.console import open_streams, output_kept
 from tokenling.cli.lazy import Entry, LazyGroup
 
 COMMANDS = {
@@ -26,8 +27,17 @@ COMMANDS = {
 class _Main(LazyGroup):
     entries = COMMANDS
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with output_kept():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        with output_kept():
+            return super().invoke(ctx)
+
 
 @click.group(cls=_Main)
 @click.version_option(__version__, prog_name="tokenling")
 def main() -> None:
     """A home for tokenlings: pets whose mind is a small language model."""
+    open_streams()

@@ -13,6 +13,8 @@ THREADS_MAX = 256
 POSITIONS_MAX = 2**24
 """As the reader's: sixteen times the longest published context."""
 
+THOUSANDTH = Decimal("0.001")
+
 file_argument = click.argument("file", type=click.Path(path_type=Path))
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON instead of text, for programs.")
 context_option = click.option(
@@ -47,12 +49,13 @@ def thousandths(most: int) -> Callable[[str | int], int]:
     def decimal(value: str | int) -> int:
         expected = f"a number from 0 to {most / 1000:g} with at most three decimals"
         try:
-            found = Decimal(value) * 1000 if isinstance(value, str) else Decimal(value)
+            found = Decimal(value) if isinstance(value, str) else Decimal(value) / 1000
         except InvalidOperation:
             raise click.BadParameter(f"{value!r} is not {expected}") from None
-        if not found.is_finite() or found != found.to_integral_value() or not 0 <= found <= most:
+        # compared before anything is computed: an exponent may be larger than arithmetic takes
+        if not found.is_finite() or not 0 <= found <= Decimal(most) / 1000 or found != found.quantize(THOUSANDTH):
             raise click.BadParameter(f"{value!r} is not {expected}")
-        return int(found)
+        return int(found * 1000)
 
     return decimal
 

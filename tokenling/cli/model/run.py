@@ -143,7 +143,10 @@ def prompt_ids(texts: Texts, text: str, system: str | None, *, raw: bool) -> lis
             refuse_option("--system", "a model without a chat template", "a chat template to put it into")
         if not raw:
             tell(["this model has no chat template: the prompt is continued as it stands"])
-        return texts.tokenizer.encode(text)
+        ids = texts.tokenizer.encode(text)
+        if not ids:
+            refuse_option("PROMPT", "no token", "at least one to write on from")
+        return ids
     messages = [] if system is None else [{"role": "system", "content": system}]
     return texts.prompt_ids([*messages, {"role": "user", "content": text}])
 

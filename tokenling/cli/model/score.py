@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokenling.cli.console import tell
-from tokenling.cli.model.exits import ModelExit, refusals
+from tokenling.cli.model.exits import ModelExit, refusals, refuse_option
 from tokenling.cli.model.input import read_text
 from tokenling.cli.model.interrupting import interruptible
 from tokenling.cli.model.loading import Loaded, Texts, load, opened_texts
@@ -69,13 +69,16 @@ def command(
 
 
 def check_length(tokens: int, context: int) -> None:
-    """Refuse a text that cannot be scored before the model is read. Raises `ContextOverflow`, `GenerationRefused`."""
-    from tokenling.gguf import ContextOverflow
+    """Refuse a text that cannot be scored before the model is read. Raises `GenerationRefused` for a short one."""
     from tokenling.gguf.score import check_tokens
 
     check_tokens(tokens)
     if tokens > context:
-        raise ContextOverflow(tokens, 0, context)
+        found, expected = (
+            f"{tokens} tokens",
+            f"at most {context} (context_overflow); give a longer -c or a shorter text",
+        )
+        refuse_option("text", found, expected)
 
 
 def scored(loaded: Loaded, ids: list[int]) -> "Scores":
