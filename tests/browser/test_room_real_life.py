@@ -26,12 +26,13 @@ def adopt(page, name: str) -> None:
 
 
 def talk(page, text: str):
-    """Says it; returns the pet's newest line once it is committed."""
-    before = page.locator(".line button.said").count()
+    """Says it; returns the pet's line behind it once it is committed. The pet may have spoken up before, by itself."""
     page.locator("#say").fill(text)
     page.locator("#say").press("Enter")
-    sync_api.expect(page.locator(".line button.said")).to_have_count(before + 1, timeout=REPLY_MS)
-    return page.locator(".line button.said").last
+    said = page.locator(".line.mine:not(.pending)").filter(has_text=text).last
+    answer = said.locator("xpath=following-sibling::li").locator("button.said").first
+    sync_api.expect(answer).to_be_visible(timeout=REPLY_MS)
+    return answer
 
 
 def test_from_the_egg_to_a_proved_reply_and_back_after_a_reload(visit):
