@@ -12,12 +12,12 @@ mapped, and what the kernels have packed for themselves is unmapped again (222 a
 import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
 from tokenling.gguf.build import Choices
+from tokenling.gguf.building import building_folder
 from tokenling.gguf.graph import WEIGHTS_FILE, BuiltGraph
 from tokenling.runtime.documents import JsonRefused, parse_object
 from tokenling.runtime.files import CHUNK_BYTES
@@ -63,25 +63,28 @@ def kept_notes(folder: Path) -> tuple[str, ...] | None:
 def keep(folder: Path, graph: BuiltGraph) -> None:
     """The graph in `folder`, whole or not at all; one that another process put there meanwhile stays."""
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    made = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
     try:
-        write_model(made, graph)
-        facts = {name: sha256_of(made / name) for name in (MODEL_FILE, WEIGHTS_FILE)}
-        (made / FACTS_FILE).write_text(json.dumps({**facts, "notes": list(graph.notes)}), "utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
-        made.rename(folder)
+        with building_folder(folder.parent, ".building-") as made:
+            write_model(made, graph)
+            facts = {name: sha256_of(made / name) for name in (MODEL_FILE, WEIGHTS_FILE)}
+            (made / FACTS_FILE).write_text(json.dumps({**facts, "notes": list(graph.notes)}), "utf-8")
+            shutil.rmtree(folder, ignore_errors=True)
+            made.rename(folder)
     except OSError:
         if not (folder / FACTS_FILE).exists():
             raise
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
 
 
 def write_model(folder: Path, graph: BuiltGraph) -> None:
-    """`model.onnx` and `weights.bin`."""
-    (folder / MODEL_FILE).write_bytes(graph.model)
-    with (folder / WEIGHTS_FILE).open("wb") as file:
-        _write_weights(graph, file)
+    """`model.onnx` and `weights.bin`. Raises `OSError` that names the folder, as a full disk alone does not."""
+    try:
+        (folder / MODEL_FILE).write_bytes(graph.model)
+        with (folder / WEIGHTS_FILE).open("wb") as file:
+            _write_weights(graph, file)
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(folder)
+        raise
 
 
 def _write_weights(graph: BuiltGraph, file: BinaryIO) -> None:

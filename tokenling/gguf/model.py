@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokenling.gguf import cache
 from tokenling.gguf.build import Choices, Rows, build_model, resolve
+from tokenling.gguf.building import building_folder
 from tokenling.gguf.graph import WEIGHTS_FILE
 from tokenling.gguf.hyperparameters import Hyperparameters
 from tokenling.gguf.pages import give_back
@@ -154,9 +155,7 @@ def _built(
     if found.folder is not None:
         yield found.folder, _keep(file, choices, found.folder, progress), False
         return
-    # a file that is still mapped cannot be deleted on Windows
-    with tempfile.TemporaryDirectory(prefix="tokenling-gguf-", ignore_cleanup_errors=True) as name:
-        folder = Path(name).resolve()
+    with building_folder(Path(tempfile.gettempdir()).resolve(), "tokenling-gguf-") as folder:
         yield folder, _write(file, choices, folder, progress), False
 
 
