@@ -117,6 +117,9 @@ def test_what_was_made_otherwise_is_not_provable_here(field: str, value: str, pa
     [
         ({"generationReceiptVersion": 2}, "receipt_version"),
         ({"prompt": None}, "receipt_field"),
+        ({"processor": [None]}, "receipt_field"),
+        ({"decodeMicros": -1}, "receipt_field"),
+        ({"positions": -1}, "receipt_field"),
         ({"prompt": ["a"]}, "receipt_field"),
         ({"prompt": [-1]}, "receipt_field"),
         ({"prompt": [True]}, "receipt_field"),

@@ -311,3 +311,13 @@ def test_an_empty_text_cannot_be_written_on_from(call, talking):
     done = call("run", talking, "", "--raw")
     assert (2, "") == (done.exit_code, done.stdout)
     assert "tokenling: error: PROMPT: found no token, expected at least one to write on from\n" == done.stderr
+
+
+@pytest.mark.parametrize("place", ["tokenling.cli.model.run.read_text", "tokenling.cli.model.run.opened_texts"])
+def test_an_interruption_before_anything_is_written_has_the_same_exit_code(call, talking, monkeypatch, place):
+    def interrupted(*_words, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(place, interrupted)
+    done = call("run", talking, "x")
+    assert (130, "", "\n") == (done.exit_code, done.stdout, done.stderr)

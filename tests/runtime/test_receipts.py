@@ -224,6 +224,8 @@ REFUSED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "no version": ("receipt_version", lambda data: b"{}"),
     "a float": ("receipt_field", lambda data: data.replace(b'"promptTokens":', b'"promptTokens":0.')),
     "another end than there is": ("receipt_field", lambda data: data.replace(b'"stop":"', b'"stop":"x')),
+    "a negative time": ("receipt_field", lambda data: data.replace(b'"prefillMicros":', b'"prefillMicros":-1')),
+    "a feature that is no text": ("receipt_field", lambda data: data.replace(b'"processor":[', b'"processor":[1,')),
     "a field more": ("receipt_field", lambda data: b'{"extra":1,' + data[1:]),
     "tokens that are text": ("receipt_field", lambda data: data.replace(b'"tokens":[', b'"tokens":["a",')),
     "a request of another shape": ("receipt_field", lambda data: data.replace(b'"topK":40', b'"topK":"40"')),

@@ -7,7 +7,7 @@ form, digests as there. The owner's copy adds the prompt's ids, the stops and th
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from tokenling.gguf.cache import BUILDER_VERSION
 from tokenling.gguf.generate import GENERATION_PROVIDER
@@ -152,6 +152,7 @@ def parse_generation_receipt(data: bytes) -> GenerationReceipt:
         raise ReceiptRefused("receipt_public", "receipt", "no prompt, stops or tokens", "the owner's copy")
     _check_shapes(document)
     fields = {name: document[name] for name in _SHAPES}
+    _listed(document, "processor", str)
     stops = _listed(document, "stops", str)
     prompt_ids = _ids(document, "prompt")
     return GenerationReceipt(
@@ -169,6 +170,8 @@ def _check_shapes(document: JsonObject) -> None:
         if not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool):
             found = kind_of(value) if name in document else "nothing"
             raise ReceiptRefused("receipt_field", name, found, kind_of(kind()))
+        if kind is int and cast("int", value) < 0:
+            raise ReceiptRefused("receipt_field", name, "a negative number", "0 or more")
     if document["stop"] not in STOPS:
         raise ReceiptRefused("receipt_field", "stop", "another text", " or ".join(STOPS))
 

@@ -145,6 +145,10 @@ def _check_shapes(document: JsonObject) -> None:
         if not isinstance(value, kind) or isinstance(value, bool):
             found = kind_of(value) if name in document else "nothing"
             raise ReceiptRefused("receipt_field", name, found, kind_of(kind()))
+        if kind is int and cast("int", value) < 0:
+            raise ReceiptRefused("receipt_field", name, "a negative number", "0 or more")
+    if not all(isinstance(feature, str) for feature in cast("list[JsonValue]", document["processor"])):
+        raise ReceiptRefused("receipt_field", "processor", "an entry of another kind", "an array of texts")
     if document["stop"] not in STOPS:
         raise ReceiptRefused("receipt_field", "stop", "another text", " or ".join(STOPS))
 

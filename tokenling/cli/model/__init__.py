@@ -3,6 +3,7 @@
 import click
 
 from tokenling.cli.lazy import Entry, LazyGroup
+from tokenling.cli.model.exits import interruptions
 
 MODEL_COMMANDS = {
     "run": Entry("tokenling.cli.model.run", "command", "Write on from one prompt."),
@@ -19,6 +20,10 @@ MODEL_COMMANDS = {
 
 class _Models(LazyGroup):
     entries = MODEL_COMMANDS
+
+    def invoke(self, ctx: click.Context) -> object:
+        with interruptions():
+            return super().invoke(ctx)
 
 
 @click.group(cls=_Models)

@@ -61,7 +61,14 @@ def refusals(path: Path) -> Iterator[None]:
         refuse(ModelExit.OUTPUT, [f"{where}{(failed.strerror or type(failed).__name__).lower()}"])
     except MemoryError:
         refuse(ModelExit.FAILED, [f"model {path}: out of memory; tokenling model fit {path} tells how much it takes"])
-    except KeyboardInterrupt:
+
+
+@contextmanager
+def interruptions() -> Iterator[None]:
+    """Ctrl-C inside the block ends the command with its exit code, whatever it was at: reading a prompt, importing."""
+    try:
+        yield
+    except (KeyboardInterrupt, click.Abort):
         click.echo("", err=True)
         raise SystemExit(ModelExit.INTERRUPTED) from None
 
