@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "model_commands"))
-from tiny_models import talking_model
+from talking_models import talking_model
 
 from tokenling.gguf import open_gguf, open_model
 from tokenling.gguf.building import building_folder

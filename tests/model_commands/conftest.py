@@ -11,7 +11,7 @@ from tokenling.cli import main
 
 sys.path.append(str(Path(__file__).parents[1] / "gguf"))
 
-from tiny_models import noisy_model, talking_model
+from talking_models import noisy_model, talking_model
 
 Call = Callable[..., Result]
 

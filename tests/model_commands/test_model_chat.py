@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from tiny_models import SAYS, noisy_model, talking_model
+from talking_models import SAYS, noisy_model, talking_model
 
 from tokenling.cli.model import chat_lines
 

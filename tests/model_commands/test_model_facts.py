@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from gguf_bytes import Tensor, gguf, write
 from quantised import TYPES, random_raw
-from tiny_models import TEMPLATE, VOCABULARY, keys, noisy_model
+from talking_models import TEMPLATE, VOCABULARY, keys, noisy_model
 
 from tokenling.cli.model import caps, machine
 from tokenling.gguf import ARCHITECTURES, FLOATS, QUANTIZATIONS

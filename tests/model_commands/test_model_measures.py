@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tiny_models import SAYS
+from talking_models import SAYS
 
 from tokenling.gguf import open_gguf, open_model
 from tokenling.gguf.steps import BufferedSteps

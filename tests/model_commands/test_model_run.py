@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from tiny_models import SAYS, talking_model
+from talking_models import SAYS, talking_model
 
 from tokenling.cli.model import input as model_input
 
@@ -267,7 +267,7 @@ def start(*words, **streams):
 def test_ctrl_c_keeps_what_was_written_and_its_receipt_is_provable(call, noisy, tmp_path):
     receipt = tmp_path / "r.json"
     long = noisy.with_name("long.gguf")
-    from tiny_models import noisy_model
+    from talking_models import noisy_model
 
     noisy_model(long, context=30_000)
     words = ("run", long, "abc", "--raw", "-c", 30_000, "-n", 29_000, "--seed", 1, "--threads", 1, "--receipt", receipt)
