@@ -8,6 +8,7 @@ import pytest
 import trio
 
 from tokenling import engine
+from tokenling.cli.brain_files import shipped_brain_dir
 from tokenling.protocol import Status
 from tokenling.store import open_store
 from tools.bench.capacity import idle_turns, population, profile, registered, traffic
@@ -166,7 +167,8 @@ def test_a_short_window_over_a_real_host_is_whole(tmp_path: Path) -> None:
     from tools.bench.capacity.window import Plan, asked_in, measure, wait_until_looked_round
 
     database = tmp_path / "pets.sqlite"
-    trio.run(lambda: population.write(database, active=40, parked=0, brain_id="sprout-1", behind_ms=30 * 60_000))
+    brain_id = str(json.loads((shipped_brain_dir() / "brain.json").read_text())["id"])
+    trio.run(lambda: population.write(database, active=40, parked=0, brain_id=brain_id, behind_ms=30 * 60_000))
     with Served(database, lanes=2, numerics="exact", pets_max=40) as host:
         wait_until_looked_round(host, 40)
         window = measure(host, Plan(40, 12.0, 1.0, as_of=400))

@@ -38,7 +38,7 @@ def run_serve(loader: BrainLoader, *, check: bool, print_config: bool, log_level
     tell(found.remarks)
     if print_config and not check:
         return
-    for choice in found.choices:
+    for choice in () if check else found.choices:
         click.echo(choice)
     plan = HostPlan(
         found.settings, loader, announce=announce, web_root=WEB_ROOT, check=check, announce_metrics=announce_metrics
