@@ -1,5 +1,6 @@
 """The capacity bench measures what it says: its traffic, its reading of the host, its verdicts; and a short run."""
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
