@@ -38,10 +38,10 @@ def test_words_sent_to_a_host_that_died_come_back_and_are_said_again_at_home(hou
     house.until(lambda: kept(house, pet))
     house.ask("recover", pet)
     house.until(lambda: house.pet(pet)["link"] == "running")
-    assert pending(house, pet) == [("can you hear me?", "returned")]
+    house.until(lambda: pending(house, pet) == [("can you hear me?", "returned")])
     house.reload()
     house.watch(pet)
-    assert pending(house, pet) == [("can you hear me?", "returned")]
+    house.until(lambda: pending(house, pet) == [("can you hear me?", "returned")])
     (back,) = house.pet(pet)["pending"]
     house.page.evaluate("([pet, id]) => tests.again(pet, id)", [pet, back["operationId"]])
     whole(house, pet, "hello", "can you hear me?")
