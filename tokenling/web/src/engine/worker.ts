@@ -72,10 +72,11 @@ type Module = Promise<{ loadPyodide: Load }>;
 
 async function fromSnapshot(module: Module, message: StartMessage, file: ListedFile, archive: Promise<Uint8Array>) {
   try {
-    const memory = checked(file);
+    // Pyodide awaits it behind its own files: until then a refusal is nobody's
+    const memory = checked(file).then(({ buffer }) => buffer);
     memory.catch(() => undefined);
     const { loadPyodide } = await module;
-    const python = await loadPyodide({ indexURL: message.pyodide, _loadSnapshot: memory.then(({ buffer }) => buffer) });
+    const python = await loadPyodide({ indexURL: message.pyodide, _loadSnapshot: memory });
     python.FS.writeFile(ARCHIVE, await archive);
     python.runPython(`import importlib; importlib.invalidate_caches()${PREPARE}`);
     return { python, problem: null };
