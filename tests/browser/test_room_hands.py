@@ -1,6 +1,5 @@
 """Being with the pet by keyboard, mouse and finger; movement both ways; the mind, the game, the diary."""
 
-
 import pytest
 from app_support import DESKTOP
 from room_gallery import show, until
