@@ -99,7 +99,7 @@ def test_the_service_manager_hears_ready_then_the_watchdog_then_stopping(tmp_pat
             heard = [service.told() for _ in range(4)]
             assert {"READY=1", "WATCHDOG=1"} == set(heard)
             address = service.lines_until(r"listening on (http://\S+)")
-            assert httpx.get(f"{address}/api/health", trust_env=False).status_code == 200
+            assert httpx.get(f"{address}/api/health", timeout=60, trust_env=False).status_code == 200
             code, seconds = service.stop()
             assert code == 0, service.stderr
             while (last := service.told()) == "WATCHDOG=1":
@@ -114,10 +114,10 @@ def test_metrics_stand_on_their_own_address_and_not_on_the_apis(tmp_path):
     with Service(tmp_path, SUBTOKENLING_METRICS_LISTEN="127.0.0.1:0") as service:
         metrics = service.lines_until(r"metrics on (http://\S+)")
         address = service.lines_until(r"listening on (http://\S+)")
-        with httpx.Client(trust_env=False, base_url=address) as client:
+        with httpx.Client(timeout=60, trust_env=False, base_url=address) as client:
             Keeper(client).adopt(quiet_save(2000))
             assert client.get("/metrics").status_code == 404
-        page = httpx.get(metrics, trust_env=False).text
+        page = httpx.get(metrics, timeout=60, trust_env=False).text
         assert 'tokenling_pets{status="active"} 1.0' in page.splitlines()
         assert "tokenling_ready 1.0" in page.splitlines()
         assert service.stop()[0] == 0
@@ -151,7 +151,7 @@ def test_what_no_pet_could_live_with_ends_the_start_with_a_line_and_code_2(tmp_p
 def test_limits_count_the_real_clients_behind_a_trusted_proxy(tmp_path):
     with Service(tmp_path, SUBTOKENLING_TRUSTED_PROXIES="127.0.0.1") as service:
         address = service.lines_until(r"listening on (http://\S+)")
-        with httpx.Client(trust_env=False, base_url=address) as client:
+        with httpx.Client(timeout=60, trust_env=False, base_url=address) as client:
 
             def ask(_number):
                 return client.get("/nowhere", headers={"X-Forwarded-For": "198.51.100.9, 192.0.2.7"}).status_code
@@ -207,7 +207,7 @@ def stopped_amid_strokes(folder):
 def test_every_log_line_of_a_request_has_its_id_and_no_path(tmp_path):
     with Service(tmp_path) as service:
         address = service.lines_until(r"listening on (http://\S+)")
-        with httpx.Client(trust_env=False, base_url=address) as client:
+        with httpx.Client(timeout=60, trust_env=False, base_url=address) as client:
             keeper = Keeper(client)
             keeper.adopt(quiet_save(2000))
             answer = client.get(keeper.path, headers=keeper.headers)

@@ -282,7 +282,7 @@ def test_pets_of_another_brain_keep_the_host_from_starting_until_the_operator_de
 def test_serve_serves_and_stops_without_a_gpu_that_does_not_start(environ, tmp_path):
     asked = environ | {"SUBTOKENLING_GPU_DEVICE": "63", "TOKENLING_DB": "x", "ORT_DYLIB_PATH": "y"}
     with HomeProcess("-m", "tokenling", "serve", state=tmp_path / "state", environ=asked) as home:
-        health = httpx.get(f"{home.address}/api/health", trust_env=False).json()
+        health = httpx.get(f"{home.address}/api/health", timeout=60, trust_env=False).json()
         assert health["ready"] is True
         assert [("cpu", "CPUExecutionProvider", "ready"), ("cuda", "CUDAExecutionProvider", "failed")] == [
             (worker["name"], worker["provider"], worker["state"]) for worker in health["workers"]
@@ -300,7 +300,7 @@ def test_serve_serves_and_stops_without_a_gpu_that_does_not_start(environ, tmp_p
 def test_a_preview_answers_within_five_seconds_of_its_start(tmp_path):
     def attempt(number):
         with HomeProcess.preview(tmp_path / f"state-{number}") as home:
-            assert httpx.get(f"{home.address}/api/health", trust_env=False).json()["ready"] is True
+            assert httpx.get(f"{home.address}/api/health", timeout=60, trust_env=False).json()["ready"] is True
             seconds = time.monotonic() - home.started
             assert re.search(r"  brain    \S+ \(q4, exact\)\n", home.process.stdout.readline().decode())
             return seconds

@@ -22,7 +22,7 @@ def test_a_signal_stops_the_host_with_an_idle_client_and_answers_a_parked_poll(s
 
 def stopped_with_a_parked_poll(home, brain_id, number):
     """How long it took."""
-    with httpx.Client(base_url=home.address, trust_env=False) as idle, Owner(home) as owner:
+    with httpx.Client(base_url=home.address, timeout=60, trust_env=False) as idle, Owner(home) as owner:
         owner.adopt(quiet_save(brain_id))
         with contextlib.closing(http.client.HTTPConnection(urlsplit(home.address).netloc, timeout=60)) as poll:
             headers = {"Authorization": f"Bearer {owner.key}"}
