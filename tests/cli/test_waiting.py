@@ -73,11 +73,12 @@ def test_a_handler_that_raises_nothing_ends_no_wait(pipe):
 
 
 def test_a_signal_while_it_waits_ends_it(pipe):
-    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1))
-    with ringing(raises):
-        timer.start()
-        with pytest.raises(Rung):
-            wait_readable(pipe[0])
+    def rung_soon():
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        wait_readable(pipe[0])
+
+    with ringing(raises), pytest.raises(Rung):
+        rung_soon()
 
 
 def test_signals_that_nobody_waited_for_are_no_input(pipe):
