@@ -89,6 +89,12 @@ def test_signals_that_nobody_waited_for_are_no_input(pipe):
         assert not wait_readable(late(pipe[0]), 0.01)
 
 
+def test_another_thread_waits_as_well(pipe):
+    waiting = Errand(lambda: (wait_readable(pipe[0], 0.0), wait_readable(pipe[0])))
+    os.write(pipe[1], b"x")
+    assert waiting.result()[1]
+
+
 def test_the_wakeup_descriptor_of_before_is_put_back(pipe):
     with ringing(raises):
         assert not wait_readable(pipe[0], 0.0)

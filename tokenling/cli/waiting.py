@@ -33,10 +33,13 @@ def _bell() -> tuple[int, int]:
 
 
 def wait_readable(descriptor: int, wait_s: float | None = None) -> bool:
-    """Whether there is something to read, after at most `wait_s`. For the main thread.
+    """Whether there is something to read, after at most `wait_s`.
 
-    A signal's handler runs as soon as the signal comes, and what it raises is raised here.
+    In the main thread a signal's handler runs as soon as the signal comes, and what it raises is raised here; no other
+    thread is told of signals.
     """
+    if threading.current_thread() is not threading.main_thread():
+        return bool(select.select([descriptor], [], [], wait_s)[0])
     heard, rung = _bell()
     until_s = None if wait_s is None else time.monotonic() + wait_s
     before = signal.set_wakeup_fd(rung, warn_on_full_buffer=False)
