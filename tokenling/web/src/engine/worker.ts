@@ -72,10 +72,10 @@ type Module = Promise<{ loadPyodide: Load }>;
 
 async function fromSnapshot(module: Module, message: StartMessage, file: ListedFile, archive: Promise<Uint8Array>) {
   try {
-    const memory = checked(file);
-    memory.catch(() => undefined);
+    const memory = checked(file).then(({ buffer }) => buffer);
+    memory.catch(() => undefined); // Pyodide looks at it late
     const { loadPyodide } = await module;
-    const python = await loadPyodide({ indexURL: message.pyodide, _loadSnapshot: memory.then(({ buffer }) => buffer) });
+    const python = await loadPyodide({ indexURL: message.pyodide, _loadSnapshot: memory });
     python.FS.writeFile(ARCHIVE, await archive);
     python.runPython(`import importlib; importlib.invalidate_caches()${PREPARE}`);
     return { python, problem: null };
