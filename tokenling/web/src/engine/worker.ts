@@ -70,12 +70,16 @@ async function start(message: StartMessage): Promise<void> {
 
 type Module = Promise<{ loadPyodide: Load }>;
 
+function placesOf({ pyodide, stdlib }: StartMessage) {
+  return { indexURL: pyodide, stdLibURL: stdlib };
+}
+
 async function fromSnapshot(module: Module, message: StartMessage, file: ListedFile, archive: Promise<Uint8Array>) {
   try {
     const memory = checked(file);
     memory.catch(() => undefined);
     const { loadPyodide } = await module;
-    const python = await loadPyodide({ indexURL: message.pyodide, _loadSnapshot: memory.then(({ buffer }) => buffer) });
+    const python = await loadPyodide({ ...placesOf(message), _loadSnapshot: memory.then(({ buffer }) => buffer) });
     python.FS.writeFile(ARCHIVE, await archive);
     python.runPython(`import importlib; importlib.invalidate_caches()${PREPARE}`);
     return { python, problem: null };
@@ -86,7 +90,7 @@ async function fromSnapshot(module: Module, message: StartMessage, file: ListedF
 
 async function fromFiles(module: Module, message: StartMessage, archive: Promise<Uint8Array>): Promise<Python> {
   const { loadPyodide } = await module;
-  const python = await loadPyodide({ indexURL: message.pyodide });
+  const python = await loadPyodide(placesOf(message));
   python.FS.writeFile(ARCHIVE, await archive);
   python.runPython(PREPARE);
   return python;
