@@ -154,6 +154,8 @@ if "/engine.zip" not in sys.path:
     sys.path.insert(0, "/engine.zip")
 from tokenling.engine import bridge
 from tokenling.engine.contract import contract
+from tokenling.engine import zones
+zones.zone("Etc/UTC")  # the archive's directory is read: a page's first pet finds its own zone at once
 if "random" in sys.modules:  # seeded from the system when it was imported
     sys.modules["random"].seed(0)
 `);

@@ -80,8 +80,9 @@ async function fromSnapshot(module: Module, message: StartMessage, file: ListedF
     memory.catch(() => undefined);
     const { loadPyodide } = await module;
     const python = await loadPyodide({ ...placesOf(message), _loadSnapshot: memory.then(({ buffer }) => buffer) });
+    // the memory knows what lies where in the archive: it was taken over these very bytes
     python.FS.writeFile(ARCHIVE, await archive);
-    python.runPython(`import importlib; importlib.invalidate_caches()${PREPARE}`);
+    python.runPython(PREPARE);
     return { python, problem: null };
   } catch (error) {
     return { python: null, problem: nameOf(error) };
