@@ -7,7 +7,8 @@ from navigation:
   their own documentation asks for, and has nothing else;
 - *plain*: the app without its start-up snapshot, until the named pet lives and its brain is ready;
 - *snapshot*: the same with the snapshot, as every visitor gets it;
-- *return*: the second visit of that profile.
+- *return*: the second visit of that profile;
+- and there *a reply*: from an owner's line to the pet's, committed and shown.
 
 No request is intercepted: a browser that asks for each of them first is another one. Needs Chromium, playwright and the
 built app. Prints medians, and exits with 1 when a bound is broken.
@@ -33,6 +34,9 @@ ORT_MODULE = WEB / "node_modules" / "onnxruntime-web" / "dist" / "ort.wasm.min.m
 PYODIDE_LIBRARY = WEB / "node_modules" / "pyodide" / "python_stdlib.zip"
 BARE_RATIO_MAX = 1.3
 LIVING_MS_MAX = 4000
+START_MS_MAX = 60_000
+REPLY_MS_MAX = 3000
+LINE = "good morning, little one"
 
 BARE = """
 const { engine, ort, brain } = await (await fetch("site.json")).json();
@@ -53,11 +57,12 @@ import("./bare-ort.mjs")
   .then(() => mark("brain"));
 """
 BARE_PAGE = '<!doctype html><meta charset="utf-8" /><title>bare</title><script type="module" src="bare.js"></script>'
-MARKS = """() => new Promise((resolve) => {
+MARKS = """(forMs) => new Promise((resolve, reject) => {
   const at = (name) => performance.getEntriesByName(`tokenling:${name}`)[0]?.startTime;
   const look = () => {
     const [engine, words] = [at("living"), at("brain")];
     if (engine !== undefined && words !== undefined) resolve({ engine, words });
+    else if (performance.now() > forMs) reject(new Error(`not both within ${forMs} ms: ${engine}, ${words}`));
     else setTimeout(look, 20);
   };
   look();
@@ -121,8 +126,19 @@ def first_visit(context: BrowserContext, origin: str) -> Times:
 
 
 def marks(page: Page) -> Times:
-    found: Times = page.evaluate(MARKS)
+    found: Times = page.evaluate(MARKS, START_MS_MAX)
     return found
+
+
+def reply(page: Page) -> Times:
+    """Milliseconds from an owner's line until the answer stands, with the characters that it has."""
+    page.locator("#say").fill(LINE)
+    began_ms: float = page.evaluate("() => performance.now()")
+    page.locator("#say").press("Enter")
+    said = page.locator(".line button.said").first
+    said.wait_for()
+    ended_ms: float = page.evaluate("() => performance.now()")
+    return {"ms": ended_ms - began_ms, "characters": len(said.inner_text())}
 
 
 def measure(browser: Browser, origins: dict[str, str]) -> dict[str, Times]:
@@ -136,18 +152,26 @@ def measure(browser: Browser, origins: dict[str, str]) -> dict[str, Times]:
     page = visitor.new_page()
     page.goto(origins["whole"], wait_until="commit")
     found["return"] = marks(page)
+    found["reply"] = reply(page)
     visitor.close()
     return found
 
 
 def report(rounds: list[dict[str, Times]]) -> dict[str, Times]:
-    """Medians: the engine (a living body), the words (a brain that is ready), and both."""
-
-    def middle(case: str, part: str) -> float:
-        parts = ("engine", "words") if part == "both" else (part,)
-        return statistics.median(max(r[case][one] for one in parts) for r in rounds)
-
-    return {case: {part: round(middle(case, part)) for part in ("engine", "words", "both")} for case in rounds[0]}
+    """Medians: the engine (a living body), the words (a brain that is ready), and both; and of a reply."""
+    visits = [
+        {
+            case: {**times, "both": max(times["engine"], times["words"])}
+            for case, times in one.items()
+            if case != "reply"
+        }
+        | {"reply": one["reply"]}
+        for one in rounds
+    ]
+    return {
+        case: {part: round(statistics.median(one[case][part] for one in visits)) for part in parts}
+        for case, parts in visits[0].items()
+    }
 
 
 def broken(medians: dict[str, Times]) -> list[str]:
@@ -156,7 +180,18 @@ def broken(medians: dict[str, Times]) -> list[str]:
     found = [f"plain takes {ratio:.2f} of bare, at most {BARE_RATIO_MAX}"] if ratio > BARE_RATIO_MAX else []
     if medians["snapshot"]["both"] > LIVING_MS_MAX:
         found.append(f"with the snapshot {medians['snapshot']['both']} ms, at most {LIVING_MS_MAX}")
+    if medians["reply"]["ms"] > REPLY_MS_MAX:
+        found.append(f"a reply takes {medians['reply']['ms']} ms, at most {REPLY_MS_MAX}")
     return found
+
+
+def tell(medians: dict[str, Times], rounds: int) -> None:
+    print(f"{'ms, median of ' + str(rounds):24} {'engine':>8} {'words':>8} {'both':>8}")
+    for case, times in medians.items():
+        if case != "reply":
+            print(f"{case:24} " + " ".join(f"{times[part]:8.0f}" for part in ("engine", "words", "both")))
+    print(f"plain over bare: {medians['plain']['both'] / medians['bare']['both']:.2f}")
+    print("a reply: {ms:.0f} ms, {characters:.0f} characters".format(**medians["reply"]))
 
 
 def main() -> None:
@@ -175,9 +210,7 @@ def main() -> None:
     if chosen.json:
         print(json.dumps({"medians_ms": medians, "rounds": chosen.rounds, "broken": faults}))
     else:
-        print(f"{'ms, median of ' + str(chosen.rounds):24} {'engine':>8} {'words':>8} {'both':>8}")
-        for case, times in medians.items():
-            print(f"{case:24} " + " ".join(f"{times[part]:8.0f}" for part in ("engine", "words", "both")))
+        tell(medians, chosen.rounds)
         print("\n".join(faults) or "every bound holds")
     sys.exit(bool(faults))
 
