@@ -254,3 +254,32 @@ def test_the_dark_of_the_night_is_in_the_colours(guest):
     page = show(guest(), "day", NIGHT_MS)
     assert at_noon != page.evaluate("getComputedStyle(document.querySelector('.room .wall')).fill")
     assert "rgb" in page.evaluate("document.querySelector('.room .wall').style.fill")
+
+
+WIDE = """() => {
+  const { script } = globalThis.gallery;
+  const { view } = script.snapshot();
+  const name = "W".repeat(24);
+  const line = (who, text) => ({ who, text: text.repeat(300), atMs: Date.now(), turn: "r1" });
+  const chat = [line("owner", "m"), line("pet", "w")];
+  const save = { ...view.save, name, memories: [{ text: "x".repeat(40) }], chat };
+  script.change({ view: { ...view, save } });
+  const { pets } = globalThis.gallery.snapshot();
+  globalThis.gallery.change({ pets: pets.map((pet) => ({ ...pet, name, host: `https://${"h".repeat(60)}.example` })) });
+}"""
+OUT_OF_REACH = """() => [...document.querySelectorAll(".panel *, dialog *")].filter((each) => {
+  const { width, right } = each.getBoundingClientRect();
+  return width > 0 && right > innerWidth + 1 && !each.closest("svg") && !each.closest(".unseen");
+}).map((each) => each.outerHTML.slice(0, 80))"""
+
+
+@pytest.mark.parametrize("tab", ["Talk", "Diary", "Life", "House"])
+def test_a_wide_name_pushes_nothing_out_of_a_narrow_phone(guest, tab):
+    page = show(guest(viewport={"width": 320, "height": 568}), "day")
+    page.evaluate(WIDE)
+    page.get_by_role("tab", name=tab).click()
+    assert [] == page.evaluate(OUT_OF_REACH)
+    if tab == "House":
+        page.get_by_role("button", name="Delete for good").click()
+        page.get_by_role("dialog").wait_for()
+        assert [] == page.evaluate(OUT_OF_REACH)
