@@ -353,3 +353,38 @@ def test_a_day_that_comes_twice_is_named_twice(guest):
     page.locator(".log .line", has_text="line 2").wait_for()
     rows = [row.inner_text().split("\n")[0] for row in page.locator(".log > li").all()]
     assert ["Wed 14 Oct", "line 0", "Tue 13 Oct", "line 1", "Wed 14 Oct", "line 2"] == rows
+
+
+TAB = "(tab) => globalThis.gallery.change({ tab })"
+
+
+def test_the_focus_goes_to_the_name_of_a_pet_that_was_chosen(guest):
+    page = show(guest(), "day")
+    assert "BODY" == page.evaluate("document.activeElement.tagName")  # a page that opens takes no focus
+    page.get_by_role("tab", name="House").click()
+    page.get_by_role("button", name="Show Moss").press("Enter")
+    until(page, lambda: "H1" == page.evaluate("document.activeElement.tagName"))
+
+
+def test_the_focus_comes_back_with_the_pets_from_another_tab(guest):
+    page = show(guest(), "day")
+    page.locator("#say").fill("half a sentence")
+    page.evaluate(TAB, "waiting")
+    until(page, lambda: "main" == focused(page))
+    page.keyboard.press("Enter")
+    until(page, lambda: "say" == page.evaluate("document.activeElement.id"))
+    assert "half a sentence" == page.locator("#say").input_value()
+
+
+def test_a_question_about_a_pet_goes_when_another_tab_takes_it_or_it_has_gone(guest):
+    page = show(guest(), "day")
+    page.get_by_role("tab", name="House").click()
+    page.get_by_role("button", name="Move to a host").click()
+    page.evaluate(TAB, "waiting")
+    page.get_by_role("dialog").wait_for(state="detached")
+    until(page, lambda: "main" == focused(page))
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Delete for good").click()
+    page.evaluate("() => globalThis.gallery.change({ pets: globalThis.gallery.snapshot().pets.slice(1) })")
+    page.get_by_role("dialog").wait_for(state="detached")
+    until(page, lambda: "H1" == page.evaluate("document.activeElement.tagName"))

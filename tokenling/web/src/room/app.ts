@@ -10,6 +10,7 @@ import { problemText, say } from "./strings.ts";
 import { refuse } from "./refused.ts";
 import { takeCard } from "./views/cards.ts";
 import { hostName } from "./views/house.ts";
+import { closeSheets } from "./views/sheet.ts";
 import { makeMeet, type MeetView } from "./views/meet.ts";
 
 /** The largest save that an engine takes. */
@@ -21,6 +22,8 @@ export class App {
   #current: string | null = null;
   #end: (() => void) | null = null;
   #tabScreen: HTMLElement | null = null;
+  /** Where the focus was when the other tab took over. */
+  #before: Element | null = null;
   #gaveUp = false;
 
   constructor(
@@ -89,9 +92,11 @@ export class App {
       joinCard: () => void this.#joinCard(),
     };
     const companion = new Companion(this.parts, localId, screens);
+    const first = this.page.childElementCount === 0;
     this.#companion = companion;
     put(this.page, companion.element);
     await companion.start();
+    if (!first) companion.focus();
     if (this.#companion !== companion) return; // another has been chosen while the notes were read
     await this.parts.household.setNotes((notes) => ({ ...notes, current: localId })).catch(() => undefined);
   }
@@ -170,6 +175,7 @@ export class App {
   }
 
   #leave(): void {
+    if (this.#companion || this.#meet) closeSheets();
     this.#companion?.stop();
     this.#companion = null;
     this.#end?.();
@@ -181,10 +187,17 @@ export class App {
   /** Over everything, while another tab of this browser runs the pets. */
   #showTab(waiting: boolean, taking: boolean): void {
     if (!waiting) {
-      this.#tabScreen?.remove();
+      if (!this.#tabScreen) return;
+      this.#tabScreen.remove();
       this.#tabScreen = null;
       for (const element of this.page.children) element.removeAttribute("inert");
+      if (this.#before instanceof HTMLElement) this.#before.focus({ preventScroll: true });
+      this.#companion?.focus();
       return;
+    }
+    if (!this.#tabScreen) {
+      closeSheets(); // nothing of them can be done here now
+      this.#before = document.activeElement;
     }
     for (const element of this.page.children) if (element !== this.#tabScreen) element.setAttribute("inert", "");
     if (this.#tabScreen) {

@@ -108,6 +108,11 @@ export class Companion {
     return this.#frame.element;
   }
 
+  /** Takes the focus that was on what is no longer there; leaves it where it is on anything else. */
+  focus(): void {
+    if (document.activeElement === null || document.activeElement === document.body) this.#frame.focus();
+  }
+
   async start(): Promise<void> {
     const { household, preferences, loading } = this.parts;
     const notes = await household.notes();

@@ -24,12 +24,14 @@ export interface Frame {
   readonly banners: Banners;
   readonly tab: () => Tab;
   select(tab: Tab, focus?: boolean): void;
+  /** To the pet's name, from where everything else is found. */
+  focus(): void;
   mark(tab: Tab, waiting: boolean): void;
   update(model: Model, state: { sound: boolean; quiet: boolean; loading: string | null; catchUp: number | null }): void;
 }
 
 export function makeFrame(home: HTMLElement, panels: Record<Tab, HTMLElement>, act: FrameActions): Frame {
-  const name = html("h1", { dir: "auto" });
+  const name = html("h1", { dir: "auto", tabindex: -1 });
   const state = html("p", { class: "state" });
   const pill = html("span", { class: "pill" });
   const sound = switchButton("sound", act.sound);
@@ -71,7 +73,8 @@ export function makeFrame(home: HTMLElement, panels: Record<Tab, HTMLElement>, a
     show(sound, "sound", now.sound, now.sound ? "sound" : "mute");
     show(quiet, "quiet", now.quiet, "moon");
   }
-  return { element, banners, tab: tabs.chosen, select: tabs.select, mark: tabs.mark, update };
+  const focus = () => name.focus({ preventScroll: true });
+  return { element, banners, tab: tabs.chosen, select: tabs.select, focus, mark: tabs.mark, update };
 }
 
 function switchButton(name: string, run: () => void): HTMLButtonElement {

@@ -56,6 +56,11 @@ export function openSheet(heading: string, { wide = false } = {}): Sheet {
   };
 }
 
+/** Closes what is open: whom it is about has gone from the screen. */
+export function closeSheets(): void {
+  for (const sheet of document.querySelectorAll<HTMLDialogElement>("dialog.sheet[open]")) sheet.close();
+}
+
 export interface Pick {
   item: string;
   label: string;
