@@ -13,6 +13,11 @@ export const NAME_MAX = 24;
 /** Code points of what an owner says at once. */
 export const TEXT_MAX = 400;
 
+/** What an owner typed, without the halves of letters that a cut pasting leaves: no host and no engine takes those. */
+export function typedText(value: string): string {
+  return value.replace(/\p{Surrogate}/gu, "").trim();
+}
+
 export function codePoints(text: string): number {
   return [...text].length;
 }

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { typedText } from "../../src/room/items.ts";
 import { sameName } from "../../src/room/views/moving.ts";
 
 it.each([
@@ -12,4 +13,13 @@ it.each([
 
 it("another name is none", () => {
   expect(sameName("Eve", "\u00c9ve")).toBe(false);
+});
+
+it.each([
+  ["half a letter", "x\ud83dy", "xy"],
+  ["the other half", "\udc00 hello ", "hello"],
+  ["nothing but a half", " \ud83d ", ""],
+  ["a whole one", "\u{1f331} leaf", "\u{1f331} leaf"],
+])("what was typed is sent without halves of letters: %s", (_, typed, sent) => {
+  expect(typedText(typed)).toBe(sent);
 });

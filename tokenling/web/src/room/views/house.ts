@@ -4,7 +4,7 @@
 import type { HouseholdSnapshot, PetSummary } from "../../contract.ts";
 import { html, onChange, type Child } from "../dom.ts";
 import { icon } from "../icons.ts";
-import { CHATTERS, NAME_MAX } from "../items.ts";
+import { CHATTERS, NAME_MAX, typedText } from "../items.ts";
 import { ALERT_KINDS, MOTIONS, type AlertKind, type Motion, type Preferences } from "../kept.ts";
 import type { Model } from "../model.ts";
 import { cameWords, listedNames, type Came } from "../namesakes.ts";
@@ -122,7 +122,7 @@ function nameForm(name: string, present: boolean, act: HouseActions): HTMLElemen
   input.addEventListener("input", () => tell(false));
   const submit = (event: Event) => {
     event.preventDefault();
-    const wanted = input.value.trim();
+    const wanted = typedText(input.value);
     tell(wanted === "");
     if (wanted === "") return input.focus();
     input.blur();

@@ -1,7 +1,7 @@
 /* The first minute: an egg and a name, while engine and brain are on their way. Everything else can wait. */
 
 import { html, onChange, put, setText } from "../dom.ts";
-import { NAME_MAX } from "../items.ts";
+import { NAME_MAX, typedText } from "../items.ts";
 import { percentOf, type Load, type PartLoad } from "../loading.ts";
 import { seasonOfMonth, skyOf } from "../model.ts";
 import { makeRoom, type Room } from "../scene/room.ts";
@@ -93,7 +93,7 @@ export function makeMeet(act: MeetActions, { hue }: { hue: number }): MeetView {
     const where = act.livesOn === null ? say("meet.where") : say("meet.where.host", { host: act.livesOn });
     const submit = (event: Event) => {
       event.preventDefault();
-      const wanted = name.value.trim();
+      const wanted = typedText(name.value);
       if (wanted) return act.adopt(wanted);
       tell(say("meet.name.empty"));
       name.focus();

@@ -3,7 +3,7 @@
 
 import { html, onChange, put, setText, syncRows } from "../dom.ts";
 import { icon } from "../icons.ts";
-import { TEXT_MAX, codePoints } from "../items.ts";
+import { TEXT_MAX, codePoints, typedText } from "../items.ts";
 import type { ChatLine, Model } from "../model.ts";
 import { PET_LANGUAGE, say } from "../strings.ts";
 import { clockTime, dayName } from "../times.ts";
@@ -164,7 +164,7 @@ function makeComposer(act: TalkActions) {
 
   function submit(event: Event): void {
     event.preventDefault();
-    const text = input.value.trim();
+    const text = typedText(input.value);
     if (!text || codePoints(text) > TEXT_MAX || send.disabled || !act.say(text)) return;
     input.value = "";
     count();
