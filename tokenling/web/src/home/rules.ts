@@ -55,9 +55,11 @@ export function isRefusal(error: unknown, name?: string): error is EngineRefusal
   return typeof kind === "string" && typeof code === "string" && (name === undefined || kind === name);
 }
 
-/** A typed refusal as the room's own error, and an engine that is not there; anything else is a fault of the pet's
-    rules and stays what it is. */
+/** A typed refusal as the room's own error, an engine that is not there, and a device whose clock says a time that no pet
+    lives at (1970, after a battery was empty): neither is the pet's fault. Anything else is one of its rules and stays
+    what it is. */
 export function refusedAs(error: unknown): unknown {
+  if (isRefusal(error, "BridgeRefused") && error.path === "/nowMs") return new HomeProblem("clock_wrong");
   if (error instanceof Error && error.name === "EngineUnavailable") return new HomeProblem("no_engine");
   return isRefusal(error) ? new HomeProblem(error.code, { path: error.path, error: error.error }) : error;
 }

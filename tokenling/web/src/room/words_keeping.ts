@@ -266,6 +266,8 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "trouble.save_refused":
     "What the host sends as {name} is damaged, so no fresh copy is kept here. The last good copy stays. A file can be kept of that one.",
   "trouble.copy_unchecked": "No fresh copy of {name} can be kept here while this page’s rules are not loaded. The last copy stays.",
+  "trouble.clock_wrong":
+    "This device’s clock is off by many years, and {name} would not know the day. It rests, unharmed, until the clock is set.",
   "trouble.storage_full":
     "This browser has no room left for {name}’s life: what happens now is not kept. Please make room, or keep a copy as a file.",
   "trouble.records_failed": "This browser could not store what {name} lives. It is tried again.",
@@ -278,6 +280,7 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "problem.save_newer": "What the host sends has newer rules than this page. Nothing was taken: it is safe there. Load this page again to get a newer one.",
   "problem.save_refused": "What the host sends is no pet that can be lived. Nothing was taken, and the copy here is as it was.",
   "problem.copy_unchecked": "The rules of this page are not loaded yet, so the host’s word could not be checked. Please try again.",
+  "problem.clock_wrong": "This device’s clock is off by many years. Please set it and do that again.",
   "problem.storage_full": "This browser has no room left, so that was not stored. Please make room and do it again.",
   "problem.wish_gone": "That has been said or let go already.",
   "problem.stale_epoch": "The pet has moved since this page last looked. This page has caught up now: please do that again.",

@@ -433,6 +433,20 @@ test("a failed turn does not wait for a clock that was set back", async () => {
   await until(async () => chatOf((await stored()).save).at(-1)!.who === "pet");
 });
 
+test.each([1000, 0, 8_000_000_000_000])("a clock that says %d is told, and the pet goes on when it is set", async (wrongMs) => {
+  const life = living(await adopted(), scripted());
+  const rightMs = nowMs;
+  nowMs = wrongMs;
+  life.wake();
+  await until(() => life.snapshot().trouble !== null || life.snapshot().error !== null);
+  expect(life.snapshot()).toMatchObject({ error: null, trouble: { code: "clock_wrong" } });
+  await expect(sent(life, say("hello"))).rejects.toMatchObject({ code: "clock_wrong" });
+  nowMs = rightMs;
+  await sent(life, say("hello again"));
+  await until(async () => chatOf((await stored()).save).at(-1)!.who === "pet");
+  expect(life.snapshot()).toMatchObject({ error: null, trouble: null });
+});
+
 test("back-off doubles from half a minute to half an hour", () => {
   expect([1, 2, 3, 6, 7, 8, 100].map(backOffMs)).toEqual([
     30_000, 60_000, 120_000, 960_000, 1_800_000, 1_800_000, 1_800_000,

@@ -143,6 +143,11 @@ describe("with the real engine", () => {
     expect(await files.imported(engine, `\uFEFF${text}`)).toEqual(save);
   });
 
+  test("no pet is born by a clock that says 1970", async () => {
+    const facts = { name: "Pip", petSeed: "seed", timeZone: "UTC", brainId: "sprout-2", nowMs: 1000 };
+    await expect(files.newborn(engine, facts)).rejects.toMatchObject({ code: "clock_wrong" });
+  });
+
   test("a zone that the engine does not know becomes UTC", async () => {
     const save = await files.newborn(engine, { ...facts, timeZone: "Mars/Olympus" });
     expect(save.hosting).toMatchObject({ timeZone: "UTC" });
