@@ -1,5 +1,6 @@
 """The built engine worker in a real Chromium: the same contract file, from the snapshot and from plain files."""
 
+import json
 from hashlib import sha256
 
 import pytest
@@ -45,6 +46,14 @@ def test_the_contract_made_in_chromium_equals_the_native_one(ask):
     told = ask(["contract", "{}"])
     assert told["started"] == {"kind": "ready", "startedFrom": "snapshot", "snapshotProblem": None}
     assert sha256(contract().encode()).hexdigest() == sha256(told["answers"][0]["json"].encode()).hexdigest()
+
+
+def test_a_deep_file_is_refused_and_the_engine_lives_on(ask):
+    texts = ("[" * 200_000, '{"a":' * 50_000 + "1" + "}" * 50_000)
+    deep = [["load_save", json.dumps({"state": text})] for text in texts]
+    answers = ask(*deep, ["versions", "{}"])["answers"]
+    assert ["too_deep", "too_deep"] == [json.loads(answer["json"])["refused"]["code"] for answer in answers[:2]]
+    assert "ok" in json.loads(answers[2]["json"])
 
 
 def test_without_a_snapshot_the_engine_starts_from_its_files_and_is_the_same(ask):

@@ -196,6 +196,28 @@ def test_bytes_that_are_no_save_are_refused(data: bytes, code: str) -> None:
     assert (raised.value.code, raised.value.path) == (code, "")
 
 
+DEEP = {
+    "lists": b"[" * 50_000,
+    "objects": b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+    "closed in strings": b'["]",' * 50_000,
+    "behind an escape": b'["\\"",' + b"[" * 50_000,
+    "in a pet's place": b'{"askedCount":' + b"[" * 2000 + b"]" * 2000 + b',"v":2}',
+}
+
+
+@pytest.mark.parametrize("data", DEEP.values(), ids=DEEP)
+def test_what_is_deep_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    """In WebAssembly the parser's recursion ends the interpreter."""
+
+    def parse(*_arguments: object, **_options: object) -> object:
+        raise AssertionError("it was parsed")
+
+    monkeypatch.setattr(declared.json, "loads", parse)
+    with pytest.raises(SaveRefused) as raised:
+        load_save(data)
+    assert "too_deep" == raised.value.code
+
+
 def edited(path: str, text: str, *, compact: bool = False) -> bytes:
     """The lived save with the member at a JSON Pointer replaced by raw JSON text."""
     mark = "@@here@@"

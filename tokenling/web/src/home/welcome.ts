@@ -19,8 +19,8 @@ export async function saveProblemOf(
   save: JsonObject,
 ): Promise<SaveProblem | null> {
   if (held !== null && !isSamePet(held, save)) return "other_pet";
-  const state = JSON.stringify(save);
-  if (new TextEncoder().encode(state).length > SAVE_BYTES_MAX) return "save_refused";
+  const state = textOf(save);
+  if (state === null || new TextEncoder().encode(state).length > SAVE_BYTES_MAX) return "save_refused";
   const rules = await engine();
   try {
     await rules.call("load_save", { state });
@@ -28,5 +28,15 @@ export async function saveProblemOf(
   } catch (error) {
     if (!isRefusal(error)) throw error;
     return NEWER.has(error.code) ? "save_newer" : "save_refused";
+  }
+}
+
+/** Null for what is so deep that it cannot be written. */
+function textOf(save: JsonObject): string | null {
+  try {
+    return JSON.stringify(save);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
   }
 }
