@@ -81,6 +81,18 @@ def test_a_snapshot_that_is_not_this_pet_never_becomes_its_copy(house, host, pro
     whole(house, pet, "hello", "still you?")
 
 
+def test_a_file_is_made_of_the_good_copy_while_the_host_sends_something_else(house, host):
+    pet = house.hosted(host, "hello")
+    house.until(lambda: house.newest(pet)["save"]["hosting"]["mode"] == "remote")
+    not_alike(house, garbage)
+    house.page.evaluate("pet => tests.retry(pet)", pet)
+    house.until(lambda: (house.pet(pet)["trouble"] or {}).get("code") == "save_refused")
+    text = house.ask("exportSave", pet)["text"]
+    assert house.newest(pet)["save"] == json.loads(text)
+    assert house.ask("importSave", text) != pet
+    truth(house)
+
+
 @pytest.mark.parametrize(("problem", "change"), [*FALSE.items(), ("save_refused", no_object)])
 def test_a_parking_answered_with_something_else_takes_nothing_and_is_finished_when_the_answer_is_right(
     house, host, problem, change

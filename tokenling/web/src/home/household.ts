@@ -33,6 +33,7 @@ import type { HouseParts } from "./pet_home.ts";
 import { HomeProblem } from "./problems.ts";
 import { Records } from "./records.ts";
 import { StopKeeper } from "./stop_keeper.ts";
+import type { SaveProblem } from "./welcome.ts";
 import { saveProblemOf } from "./welcome.ts";
 import * as wire from "./wire.ts";
 
@@ -299,7 +300,9 @@ class House implements Household {
   async exportSave(localId: string): Promise<{ fileName: string; text: string }> {
     const home = this.#pet(localId);
     if (this.#outdated === null) await home.flush();
-    const save = home.snapshot().view?.save ?? newestOf(home.row)?.save;
+    const [{ view, trouble }, kept] = [home.snapshot(), newestOf(home.row)?.save];
+    // what a host sends is shown as it is; a file of what these rules refused could never be read again
+    const save = trouble?.code === ("save_refused" satisfies SaveProblem) ? kept : (view?.save ?? kept);
     if (save === undefined) throw new HomeProblem("no_checkpoint");
     return files.exported(save, this.#now());
   }
