@@ -1,10 +1,12 @@
 import { afterAll, describe, expect, test, vi } from "vitest";
 
+import type { JsonObject } from "../../src/contract.ts";
 import { Lane, nextOf, PROMOTE_AFTER_MS } from "../../src/home/lane.ts";
 import { Once } from "../../src/home/once.ts";
 import { Rest } from "../../src/home/pause.ts";
 import { Serial } from "../../src/home/serial.ts";
 import { hostTurns, turnSeed } from "../../src/home/turn_links.ts";
+import { saveProblemOf } from "../../src/home/welcome.ts";
 import { isPrivate, originOf } from "../../src/home/wire.ts";
 import * as files from "../../src/home/files.ts";
 import { nativeEngine } from "./native_engine.ts";
@@ -51,6 +53,11 @@ test("a rest ends after its time, when it is ended, and when the clock was set b
   expect(rest.leftMs(NOW_MS - 1)).toBe(0);
   rest.end();
   expect(rest.leftMs(NOW_MS)).toBe(0);
+});
+
+test("what is too deep to be written is no save, and no engine is asked", async () => {
+  const save = JSON.parse(`{"name": "Pip", "deep": ${"[".repeat(200_000)}${"]".repeat(200_000)}}`) as JsonObject;
+  expect(await saveProblemOf(() => Promise.reject(new Error("asked")), null, save)).toBe("save_refused");
 });
 
 test("serial work keeps its order through a failure", async () => {
