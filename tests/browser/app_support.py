@@ -53,14 +53,17 @@ class AppHome:
         self.process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE)
         watchdog = threading.Timer(START_S_MAX, self.process.kill)
         watchdog.start()
-        printed = b""
+        printed, self.started = b"", False
         for line in self.process.stdout:
             printed += line
             if found := re.search(rb"http://127\.0\.0\.1:(\d+)", line):
                 self.port = int(found[1])
+                self.started = True
                 break
         watchdog.cancel()
-        assert self.port, f"the host did not start: {printed!r}"
+        if not self.started:
+            self.kill()
+            raise AssertionError(f"the host did not start: {printed!r}")
 
     def kill(self, how: int = signal.SIGKILL) -> None:
         self.process.send_signal(how)
