@@ -63,10 +63,11 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def browser(session: nox.Session) -> None:
-    """Every test of the browser app in a real Chromium, the long ones too."""
+    """Every test of the browser app in a real Chromium, the long ones too; of the files that are named, if any are."""
     install_locked(session, "test")
     build_web(session)
-    session.run("pytest", "tests/browser", "-m", "browser_long or not browser_long", *session.posargs)
+    everything = [] if any(each.startswith("tests/") for each in session.posargs) else ["tests/browser"]
+    session.run("pytest", *everything, "-m", "browser_long or not browser_long", *session.posargs)
 
 
 @nox.session(default=False)

@@ -2,14 +2,19 @@
 
 import hashlib
 import json
+import os
 import re
+import shutil
 import struct
+import subprocess
 import zipfile
 
 import pytest
+from app_support import ROOT
 
 from tokenling.cli.brain_files import shipped_brain_dir, succession_of
 from tokenling.host.site import SiteBrain
+from tools.build_web import write_archive
 
 FIRST_VISIT_BYTES_MAX = 14_000_000
 SNAPSHOT_BYTES_MAX = 6_000_000
@@ -76,3 +81,28 @@ def test_our_own_scripts_name_no_address_of_a_third_party(built, site):
 def test_the_index_holds_no_script_or_style_of_its_own(built):
     index = (built / "index.html").read_text()
     assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=", index)
+
+
+def test_no_file_of_the_app_knows_where_it_was_built(built):
+    place = str(ROOT).encode()
+    assert [path.name for path in built.rglob("*") if path.is_file() and place in path.read_bytes()] == []
+
+
+@pytest.mark.browser_long
+def test_the_same_sources_give_the_same_bytes_in_another_place_and_language(built, tmp_path):
+    """As two builds of a wheel, each in a directory of its own."""
+    archive = tmp_path / "engine.zip"
+    write_archive(archive)
+
+    def digests(place: str, language: str) -> dict[str, str]:
+        web, out = tmp_path / place / "web", tmp_path / place / "out"
+        shutil.copytree(ROOT / "tokenling" / "web" / "src", web / "src")
+        for name in ("build.mjs", "package.json", "tsconfig.json"):
+            shutil.copy(ROOT / "tokenling" / "web" / name, web)
+        (web / "node_modules").symlink_to(ROOT / "tokenling" / "web" / "node_modules")
+        command = ["node", "build.mjs", "--archive", str(archive), "--out", str(out), "--brotli", "1"]
+        subprocess.run(command, cwd=web, check=True, env={**os.environ, "LANG": language, "TZ": place})
+        files = (path for path in out.rglob("*") if path.is_file())
+        return {path.relative_to(out).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+    assert digests("UTC", "C.UTF-8") == digests("Asia/Tokyo", "de_DE.UTF-8")

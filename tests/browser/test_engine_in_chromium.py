@@ -61,6 +61,25 @@ def test_a_broken_snapshot_falls_back_to_the_files_and_says_why(ask, broken):
     assert told["answers"][0]["kind"] == "answer"
 
 
+def test_a_snapshot_that_is_refused_before_python_asks_for_it_is_no_fault_of_the_page(visit):
+    """Python's own files are slower than the two tries for the snapshot."""
+    visitor = visit(bypass_csp=True, service_workers="block")
+    page = visitor.open()
+    held, tries = [], []
+
+    def go_on(request):
+        if request.url.endswith("/app/icon.svg"):
+            tries.append(request)
+        while held and len(tries) >= 2:
+            held.pop().continue_()
+
+    visitor.context.on("requestfinished", go_on)
+    visitor.context.route("**/pyodide.mjs", lambda route: route.continue_() if len(tries) >= 2 else held.append(route))
+    told = page.evaluate(ASK, [[["versions", "{}"]], True, "changed", None])
+    assert told["started"]["snapshotProblem"] == "FileChanged: icon.svg"
+    assert len(tries) == 2
+
+
 def test_an_archive_that_is_not_what_the_site_lists_is_never_run(ask):
     assert (ask(archive="changed")["started"] | {"reason": ""}) == {"kind": "failed", "code": "changed", "reason": ""}
 

@@ -90,6 +90,8 @@ def test_a_wish_that_a_host_answered_is_not_on_its_way_any_more_when_the_pet_is_
         "**/api/pets/*", lambda route: route.abort() if route.request.method == "GET" else route.fallback()
     )
     house.context.route("**/api/pets/*?wait=*", lambda route: route.abort())
+    house.reload()  # a poll that was under way would bring the view
+    house.watch(pet)
     house.send(pet, kind="say", text="answered, unseen")
     assert pending(house, pet) == [("answered, unseen", "sending")]
     house.ask("recover", pet)

@@ -161,6 +161,28 @@ def test_words_by_the_pet_fade_when_they_have_been_read(guest, motion):
     assert page.locator(".line button.said", has_text="To the pond").is_visible()
 
 
+def test_words_by_the_pet_lie_over_neither_its_name_nor_its_clouds(guest):
+    visitor = guest(viewport=PHONE)
+    visitor.context.clock.install()
+    page = show(visitor, "hungry")
+    label, words = box(page, ".who"), box(page, ".speech")
+    assert label["y"] + label["height"] <= words["y"]
+    assert page.locator(".room .wish").is_hidden()
+    page.clock.run_for(20_000)
+    assert page.locator(".speech").is_hidden()
+    assert page.locator(".room .wish").is_visible()
+    assert "would like something to eat" in page.locator(".who .state").inner_text()
+
+
+@pytest.mark.parametrize("scenario", ["day", "adult", "hearth", "window", "pond", "attic"])
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_words_by_the_pet_stand_over_its_head(guest, scenario, size):
+    page = show(guest(viewport=size), scenario)
+    words, body, pane = box(page, ".speech"), box(page, ".room .coat-dark >> visible=true"), box(page, ".pane")
+    assert words["y"] + words["height"] <= body["y"]
+    assert body["y"] + body["height"] <= pane["y"] + pane["height"]
+
+
 def test_a_move_empties_the_nest_and_is_told_where_it_ends(guest):
     page = show(guest(), "day")
     page.evaluate(SET_OUT)

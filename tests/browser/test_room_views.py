@@ -85,12 +85,21 @@ SHORT = (
 
 
 def faults_of(page) -> list[str]:
-    """What axe finds, targets that are too small, and content beyond the sides."""
+    """What axe finds, targets that are too small, and content beyond the sides, once what fades in has done so."""
+    page.evaluate(STILL, FADES_MS)
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
     faults = [f"{each['id']}: {node['target']} {node['failureSummary']}" for each in found for node in each["nodes"]]
     return faults + page.evaluate(SMALL_TARGETS, TARGET_PX - 0.5) + page.evaluate(BEYOND_THE_SIDES)
 
+
+STILL = """(withinMs) => Promise.allSettled(
+  document.getAnimations()
+    .filter((one) => one.effect.getComputedTiming().endTime <= withinMs)
+    .map((one) => one.finished),
+)"""
+FADES_MS = 1000
+"""What comes to stay is there by then; longer ones are of the room."""
 
 SMALL_TARGETS = """(least) => [...document.querySelectorAll("button, a, input:not([type=file]), summary, textarea")]
   .filter((element) => element.offsetParent && !element.closest("[inert]"))

@@ -124,9 +124,10 @@ with zipfile.ZipFile("/sources.zip") as found, zipfile.ZipFile("/compiled.zip", 
   return Buffer.from(python.FS.readFile("/compiled.zip"));
 }
 
-/** Time and chance stand still while the snapshot is taken: the same sources give the same bytes. (The engine uses
+/** Time, chance and place stand still while the snapshot is taken: the same sources give the same bytes anywhere. (The engine uses
     neither; a page that starts from the snapshot has the browser's own clock and chance again.) */
 function standStill() {
+  process.argv[1] = "/build.mjs"; // Python keeps the program's name and place in its memory
   let ticks = 0;
   Date.now = () => Date.UTC(2026, 0, 1);
   performance.now = () => (ticks += 1);
@@ -141,7 +142,7 @@ async function openPython(options = {}) {
   standStill();
   const directory = path.join(HERE, "node_modules", "pyodide") + path.sep;
   const { loadPyodide } = await import(pathToFileURL(path.join(directory, "pyodide.mjs")).href);
-  return loadPyodide({ indexURL: directory, env: { PYTHONHASHSEED: "0" }, ...options });
+  return loadPyodide({ indexURL: directory, env: { PYTHONHASHSEED: "0", LANG: "C.UTF-8" }, ...options });
 }
 
 /** `stdLibURL` is the very file that pages will have: the memory knows where in it each module lies. */

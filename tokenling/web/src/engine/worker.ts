@@ -76,10 +76,11 @@ function placesOf({ pyodide, stdlib }: StartMessage) {
 
 async function fromSnapshot(module: Module, message: StartMessage, file: ListedFile, archive: Promise<Uint8Array>) {
   try {
-    const memory = checked(file);
+    // Pyodide awaits it behind its own files: until then a refusal is nobody's
+    const memory = checked(file).then(({ buffer }) => buffer);
     memory.catch(() => undefined);
     const { loadPyodide } = await module;
-    const python = await loadPyodide({ ...placesOf(message), _loadSnapshot: memory.then(({ buffer }) => buffer) });
+    const python = await loadPyodide({ ...placesOf(message), _loadSnapshot: memory });
     // the memory knows what lies where in the archive: it was taken over these very bytes
     python.FS.writeFile(ARCHIVE, await archive);
     python.runPython(PREPARE);

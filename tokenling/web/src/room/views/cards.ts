@@ -14,7 +14,7 @@ const SCAN_WIDTH_PX = 640;
 const SCAN_EVERY_MS = 180;
 
 export async function showCard(name: string, card: PairingCard, host: string): Promise<void> {
-  const sheet = openSheet(say("card.heading", { name }));
+  const sheet = openSheet(say("card.heading", { name }), { wide: true });
   const words = card.words.map((word) => html("li", {}, word));
   const copied = html("span", { class: "small soft", role: "status" });
   const copy = () =>

@@ -87,7 +87,7 @@ function drawing(plot: ReturnType<typeof plotOf>, zone: string | undefined, nowM
   });
   return svg(
     "svg",
-    { viewBox: `-4 -4 ${width + 8} ${height + 22}`, role: "img", "aria-label": label },
+    { viewBox: `0 -4 ${width} ${height + 22}`, role: "img", "aria-label": label },
     svg("rect", { class: "plot-ground", x: 0, y: 0, width, height, rx: 6 }),
     ...bands,
     ...days.filter((part) => part !== null),
