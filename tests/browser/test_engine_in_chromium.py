@@ -68,7 +68,7 @@ def test_a_snapshot_that_is_refused_before_python_asks_for_it_is_no_fault_of_the
     held, tries = [], []
 
     def go_on(request):
-        if request.url.endswith("/app/icon.svg"):
+        if request.url.endswith("/app/icon.svg") and request.resource_type == "fetch":  # the page has it as its icon
             tries.append(request)
         while held and len(tries) >= 2:
             held.pop().continue_()
