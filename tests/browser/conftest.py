@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from app_support import ROOT, AppHome, Visitor
+from app_support import EXPECT_MS, ROOT, AppHome, Visitor
 from home_support import Household
 from room_gallery import Gallery
 
@@ -28,6 +28,7 @@ def browser(built):
     executable = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
     if executable is None:
         pytest.skip("the browser tests need Chromium")
+    sync_api.expect.set_options(timeout=EXPECT_MS)  # five seconds of its own: less than an egg's hatching beside a load
     with sync_api.sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=executable, args=FLAGS)
         yield launched

@@ -4,12 +4,14 @@ import functools
 import http.server
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 from tokenling.host.static_files import PAGE_POLICY
 
 WEB = Path(__file__).parents[2] / "tokenling" / "web"
-READY_MS = 20_000
+READY_MS = 60_000
+"""Longer than any view takes on a loaded machine."""
 NOON_MS = 1_791_980_400_000
 """2026-10-14 14:20 in Berlin: day for the gallery's pet, and the time at which its script is written."""
 MIDNIGHT_MS = NOON_MS + 9 * 3_600_000
@@ -46,6 +48,14 @@ def show(visitor, scenario: str, at_ms: int = NOON_MS):
     page.set_default_timeout(READY_MS)
     page.wait_for_selector("html[data-ready]", state="attached")
     return page
+
+
+def until(page, is_so) -> None:
+    """Waits until the page shows what was done in it."""
+    deadline = time.monotonic() + READY_MS / 1000
+    while not is_so():
+        assert time.monotonic() < deadline, "it did not become so"
+        page.wait_for_timeout(20)
 
 
 def open_steps(page, steps: str) -> None:

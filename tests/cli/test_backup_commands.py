@@ -115,7 +115,10 @@ def test_a_backup_to_a_place_that_is_not_there_is_refused(database, tmp_path):
 
 
 def test_backups_beside_a_busy_host_are_sound_each_of_one_moment_and_hold_what_was_acknowledged(tmp_path):
-    with QuietHost(tmp_path / "state") as host, httpx.Client(base_url=host.address, trust_env=False) as client:
+    with (
+        QuietHost(tmp_path / "state") as host,
+        httpx.Client(base_url=host.address, timeout=60, trust_env=False) as client,
+    ):
         keeper = Keeper(client)
         keeper.adopt(quiet_save(4096))
         done = threading.Event()
@@ -152,7 +155,10 @@ def test_backups_beside_a_busy_host_are_sound_each_of_one_moment_and_hold_what_w
 
 
 def test_a_backup_after_a_kill_holds_what_was_acknowledged(tmp_path):
-    with QuietHost(tmp_path / "state") as host, httpx.Client(base_url=host.address, trust_env=False) as client:
+    with (
+        QuietHost(tmp_path / "state") as host,
+        httpx.Client(base_url=host.address, timeout=60, trust_env=False) as client,
+    ):
         keeper = Keeper(client)
         keeper.adopt(quiet_save(4096))
         keeper.stroke()
@@ -195,7 +201,10 @@ def test_a_backup_is_restored_where_no_database_is_left(backup, tmp_path):
 
 
 def test_an_old_wal_never_meets_the_restored_database(backup, tmp_path):
-    with QuietHost(tmp_path / "state") as host, httpx.Client(base_url=host.address, trust_env=False) as client:
+    with (
+        QuietHost(tmp_path / "state") as host,
+        httpx.Client(base_url=host.address, timeout=60, trust_env=False) as client,
+    ):
         Keeper(client).adopt(quiet_save(4096))
         host.process.kill()
         host.process.wait()

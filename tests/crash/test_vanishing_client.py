@@ -53,7 +53,7 @@ async def send_and_vanish(house: FailingHouse, owner: Owner, wish: Wish, gate: G
     async with trio.open_nursery() as nursery:
 
         async def send() -> None:
-            async with httpx.AsyncClient(base_url=house.client.base_url, trust_env=False) as client:
+            async with httpx.AsyncClient(base_url=house.client.base_url, timeout=60, trust_env=False) as client:
                 headers = {"Authorization": f"Bearer {owner.key}"}
                 await client.request(wish.method, wish.path, json=wish.body, headers=headers)
 

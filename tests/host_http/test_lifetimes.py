@@ -29,6 +29,7 @@ from tokenling.host.connection import ConnectionLimits
 from tokenling.host.errors import ListenError
 from tokenling.host.http_app import create_app
 from tokenling.host.server import hypercorn_config, open_listener, serve_http
+from tokenling.host.shell import Doors
 from tokenling.host.waits import Waits
 
 WAITING = request_bytes("GET", f"/api/pets/{PET}?wait=50", b"", 'If-None-Match: "one"', f"Origin: {ORIGIN}")
@@ -60,14 +61,14 @@ async def stop(host: Running) -> float:
 
 async def test_an_idle_connection_is_closed_after_the_keep_alive_time() -> None:
     """The leak of Quart-Trio on Hypercorn: the timer was not started again after an answer."""
-    async with running(keep_alive_s=0.2) as host, await host.connect() as stream:
+    async with running(keep_alive_s=1) as host, await host.connect() as stream:
         for path in ("/api/health", "/nowhere", f"/api/pets/{PET}"):
             await stream.send_all(request_bytes("GET", path))
             await read_answer(stream)
         started = trio.current_time()
-        with trio.fail_after(5):
+        with trio.fail_after(20):
             assert await stream.receive_some() == b""
-        assert 0.1 < trio.current_time() - started < 2
+        assert trio.current_time() - started > 0.5
 
 
 async def test_a_connection_that_never_asks_is_closed_after_the_keep_alive_time() -> None:
@@ -78,9 +79,9 @@ async def test_a_connection_that_never_asks_is_closed_after_the_keep_alive_time(
 
 
 async def test_a_request_in_time_starts_the_keep_alive_time_again() -> None:
-    async with running(keep_alive_s=0.4) as host, await host.connect() as stream:
+    async with running(keep_alive_s=2) as host, await host.connect() as stream:
         for _ in range(4):
-            await trio.sleep(0.2)
+            await trio.sleep(0.6)
             await stream.send_all(request_bytes("GET", "/api/health"))
             assert (await read_answer(stream))[0] == 200
 
@@ -135,9 +136,11 @@ async def test_a_cancelled_server_ends_at_once_although_a_send_is_stuck_under_it
 
 async def test_a_client_that_never_reads_is_given_up_while_the_server_runs() -> None:
     pets = ScriptedPets(view_bytes=b" " * 30_000_000)
-    async with running(pets, transport=ConnectionLimits(send_s=0.2)) as host, await host.connect() as stream:
+    doors = Doors()
+    limits = ConnectionLimits(send_s=0.2)
+    async with running(pets, transport=limits, doors=doors) as host, await host.connect() as stream:
         await stream.send_all(request_bytes("GET", f"/api/pets/{PET}"))
-        await trio.sleep(0.6)
+        await until(lambda: bool(pets.calls) and doors.connections == 0)
         with pytest.raises((trio.BrokenResourceError, AssertionError)):
             await read_answer(stream)
 
@@ -244,7 +247,7 @@ async def test_a_commit_under_way_is_waited_for_when_the_server_stops() -> None:
         await trio.sleep(1.2)
         assert not host.stopped.is_set()
         pets.move('"two"')
-        with trio.fail_after(1):
+        with trio.fail_after(10):
             await host.stopped.wait()
     assert pets.committed
 

@@ -55,7 +55,7 @@ async def page(doors, pets, tmp_path, *, path="/metrics", method="GET", host="lo
             await serve_http(shell, hypercorn_config("127.0.0.1:0"), stop=stop, task_status=task_status)
 
         [url] = await nursery.start(serve)
-        async with httpx.AsyncClient(trust_env=False) as http:
+        async with httpx.AsyncClient(timeout=60, trust_env=False) as http:
             answer = await http.request(method, url + path, headers={"host": host})
         stop.set()
         return answer

@@ -156,7 +156,7 @@ async def test_one_address_holds_a_bounded_number_of_slow_requests() -> None:
 
 
 async def test_with_every_place_taken_a_request_waits_and_is_then_told_to_come_again() -> None:
-    doors = strict(in_flight=InFlight(in_flight_max=1, place_s=0.2))
+    doors = strict(in_flight=InFlight(in_flight_max=1, place_s=1))
     async with running(doors=doors) as host, await host.connect() as slow, await host.connect() as other:
         await slow.send_all(SLOW)
         await until(lambda: doors.in_flight.now == 1)

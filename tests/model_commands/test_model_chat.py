@@ -193,12 +193,25 @@ def test_a_template_that_refuses_a_conversation_is_told_and_the_chat_goes_on(cal
 class Terminal:
     """A chat whose input and output are a terminal of its own, seen from the terminal's other end."""
 
-    def __init__(self, model, *words):
+    def __init__(self, model, *words, stdout=None):
         self.end, child = os.openpty()
         command = [sys.executable, "-m", "tokenling", "model", "chat", str(model), *map(str, words)]
-        self.process = subprocess.Popen(command, stdin=child, stdout=child, stderr=child, start_new_session=True)
+        # a run in the background of a shell has SIGINT ignored, and would hand that down
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.process = subprocess.Popen(
+            command, stdin=child, stdout=stdout or child, stderr=child, start_new_session=True
+        )
+        signal.signal(signal.SIGINT, before)
         os.close(child)
         self._held = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.end)
 
     def read(self, mark):
         """What is shown up to `mark`, which must come within a minute; what stands behind it is for the next."""
@@ -217,8 +230,7 @@ class Terminal:
 
 def test_ctrl_c_stops_the_reply_and_keeps_the_chat(tmp_path):
     path = noisy_model(tmp_path / "long.gguf", context=30_000)
-    terminal = Terminal(path, "-c", 30_000, "-n", 20_000, "--seed", 1, "--threads", 1)
-    try:
+    with Terminal(path, "-c", 30_000, "-n", 20_000, "--seed", 1, "--threads", 1) as terminal:
         terminal.read(b"\n> ")
         terminal.type(b"hello\n")
         terminal.read(b"hello\r\n")
@@ -231,7 +243,48 @@ def test_ctrl_c_stops_the_reply_and_keeps_the_chat(tmp_path):
         terminal.read(b"once more stops\r\n> ")
         terminal.type(b"/quit\n")
         assert 0 == terminal.process.wait(timeout=60)
-    finally:
-        terminal.process.kill()
-        terminal.process.wait()
-        os.close(terminal.end)
+
+
+def test_no_ctrl_c_at_the_prompt_is_lost_however_soon_it_comes(talking):
+    with Terminal(talking, *GREEDY) as terminal:
+        terminal.read(b"\n> ")
+        for _ in range(100):
+            terminal.interrupt()
+            terminal.read(b"once more stops\r\n> ")
+            terminal.type(b"/context\n")  # two in a row would end it
+            terminal.read(b"of 256 tokens\r\n> ")
+        terminal.interrupt()
+        terminal.read(b"once more stops\r\n> ")
+        terminal.interrupt()
+        assert 130 == terminal.process.wait(timeout=60)
+
+
+def test_what_is_typed_ahead_is_answered_in_order_and_ctrl_d_ends_it(talking):
+    with Terminal(talking, *GREEDY) as terminal:
+        terminal.read(b"\n> ")
+        terminal.type(b"hello\n/undo\n/context\n\x04")
+        terminal.read(SAYS.encode())
+        terminal.read(b"are forgotten")
+        terminal.read(b"of 256 tokens\r\n> ")
+        assert 0 == terminal.process.wait(timeout=60)
+
+
+def test_half_a_line_waits_for_its_rest_and_ctrl_d_twice_is_its_end(talking):
+    with Terminal(talking, *GREEDY) as terminal:
+        terminal.read(b"\n> ")
+        terminal.type(b"/cont\x04")
+        terminal.type(b"ext\n")
+        terminal.read(b"of 256 tokens\r\n> ")
+        terminal.type(b"/quit\x04\x04")
+        assert 0 == terminal.process.wait(timeout=60)
+
+
+def test_at_a_terminal_the_prompt_stays_out_of_redirected_output(talking):
+    with Terminal(talking, *GREEDY, "--json", stdout=subprocess.PIPE) as terminal:
+        terminal.read(b"> ")
+        terminal.type(b"hello\n/quit\n")
+        told = terminal.process.stdout.read().splitlines()
+        terminal.process.stdout.close()
+        assert 0 == terminal.process.wait(timeout=60)
+    kinds = [json.loads(line)["kind"] for line in told]
+    assert ("model", "reply") == (kinds[0], kinds[-1])

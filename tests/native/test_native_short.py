@@ -119,7 +119,7 @@ def test_a_host_that_is_killed_while_a_gpu_writes_lives_the_turn_once_after_the_
     environ = HOST | {f"SUBTOKENLING_{name}": value for name, value in own.items()}
     options = {"state": state, "environ": environ, "pattern": r"listening on (\S+)"}
     with HomeProcess(native_campaign.HOME, "gpu", "0", "stand-in", **options) as home:
-        brain_id = httpx.get(f"{home.address}/api/health", trust_env=False).json()["release"]
+        brain_id = httpx.get(f"{home.address}/api/health", timeout=60, trust_env=False).json()["release"]
         owner = Owner(home)
         owner.adopt(json.loads(engine.dump_save(pet_of(brain_id, "killed", long_lines=PROMPT_LINES))))
         owner.say("hello")

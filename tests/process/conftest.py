@@ -21,7 +21,7 @@ class Unattended:
 def unattended(tmp_path_factory):
     """Begun with the first process test, looked at by the last: its minute passes meanwhile."""
     with HomeProcess.preview(tmp_path_factory.mktemp("unattended") / "state") as home:
-        brain_id = httpx.get(f"{home.address}/api/health", trust_env=False).json()["release"]
+        brain_id = httpx.get(f"{home.address}/api/health", timeout=60, trust_env=False).json()["release"]
         save, due_ms = save_with_an_idle_turn(brain_id, within_ms=75_000)
         with Owner(home) as owner:
             owner.adopt(save)
@@ -39,7 +39,7 @@ def shared_home(tmp_path_factory):
 @pytest.fixture(scope="session")
 def brain_id(shared_home):
     """The shipped brain's id, as health tells it."""
-    return httpx.get(f"{shared_home.address}/api/health", trust_env=False).json()["release"]
+    return httpx.get(f"{shared_home.address}/api/health", timeout=60, trust_env=False).json()["release"]
 
 
 @pytest.fixture

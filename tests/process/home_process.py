@@ -112,12 +112,14 @@ class Owner:
         self.epoch = 0
         self.revision = 0
         self.client = None
+        self.home = home
         self.move_to(home)
 
     def move_to(self, home):
         """The same owner before a restarted host."""
         if self.client is not None:
             self.client.close()
+        self.home = home
         headers = {"Authorization": f"Bearer {self.key}"}
         self.client = httpx.Client(base_url=home.address, headers=headers, timeout=60.0, trust_env=False)
         return self

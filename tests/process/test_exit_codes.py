@@ -13,6 +13,7 @@ import httpx
 import pytest
 import trio
 from home_process import ROOT, HomeProcess, Owner, importable
+from promises import in_time
 from saves import quiet_save
 
 from tokenling.cli.brain_files import shipped_brain_dir
@@ -281,7 +282,7 @@ def test_pets_of_another_brain_keep_the_host_from_starting_until_the_operator_de
 def test_serve_serves_and_stops_without_a_gpu_that_does_not_start(environ, tmp_path):
     asked = environ | {"SUBTOKENLING_GPU_DEVICE": "63", "TOKENLING_DB": "x", "ORT_DYLIB_PATH": "y"}
     with HomeProcess("-m", "tokenling", "serve", state=tmp_path / "state", environ=asked) as home:
-        health = httpx.get(f"{home.address}/api/health", trust_env=False).json()
+        health = httpx.get(f"{home.address}/api/health", timeout=60, trust_env=False).json()
         assert health["ready"] is True
         assert [("cpu", "CPUExecutionProvider", "ready"), ("cuda", "CUDAExecutionProvider", "failed")] == [
             (worker["name"], worker["provider"], worker["state"]) for worker in health["workers"]
@@ -297,14 +298,14 @@ def test_serve_serves_and_stops_without_a_gpu_that_does_not_start(environ, tmp_p
 
 
 def test_a_preview_answers_within_five_seconds_of_its_start(tmp_path):
-    """The best of three: a busy machine may take any one of them."""
-    seconds = []
-    while len(seconds) < 3 and min(seconds, default=ANSWER_S_MAX) >= ANSWER_S_MAX:
-        with HomeProcess.preview(tmp_path / f"state-{len(seconds)}") as home:
-            assert httpx.get(f"{home.address}/api/health", trust_env=False).json()["ready"] is True
-            seconds.append(time.monotonic() - home.started)
+    def attempt(number):
+        with HomeProcess.preview(tmp_path / f"state-{number}") as home:
+            assert httpx.get(f"{home.address}/api/health", timeout=60, trust_env=False).json()["ready"] is True
+            seconds = time.monotonic() - home.started
             assert re.search(r"  brain    \S+ \(q4, exact\)\n", home.process.stdout.readline().decode())
-    assert min(seconds) < ANSWER_S_MAX
+            return seconds
+
+    in_time(ANSWER_S_MAX, attempt)
 
 
 def test_open_shows_the_page_in_the_owners_browser(tmp_path):

@@ -31,7 +31,7 @@ def home(brain_dir, tmp_path_factory):
 
 @pytest.fixture
 def release(home):
-    return httpx.get(f"{home.address}/api/health", trust_env=False).json()["release"]
+    return httpx.get(f"{home.address}/api/health", timeout=60, trust_env=False).json()["release"]
 
 
 @pytest.fixture
@@ -66,13 +66,13 @@ def test_a_pet_in_the_terminal_talks_with_a_gguf_file(brain_dir, tmp_path):
 
 def test_its_brain_is_named_by_the_files_digest_and_offers_nothing_to_a_page(home, release):
     assert release.startswith("gguf-")
-    answer = httpx.get(f"{home.address}/app/site.json", trust_env=False)
+    answer = httpx.get(f"{home.address}/app/site.json", timeout=60, trust_env=False)
     if answer.status_code == 404:
         pytest.skip("the browser app is not built")
     site = answer.json()
     assert (None, "not_portable", release) == (site["brain"], site["brainMissing"], site["hostBrain"])
     for name in ("tiny.gguf", "tokenizer.json", "config.json"):
-        assert 404 == httpx.get(f"{home.address}/brain/{release}/{name}", trust_env=False).status_code
+        assert 404 == httpx.get(f"{home.address}/brain/{release}/{name}", timeout=60, trust_env=False).status_code
 
 
 @pytest.mark.parametrize("numerics", ["exact", "fast"])
@@ -107,7 +107,7 @@ def test_a_model_that_was_trained_with_a_beginning_gets_it(tmp_path):
 
 def test_a_database_of_other_pets_is_refused_with_its_own_exit_code(brain_dir, tmp_path):
     with HomeProcess.preview(tmp_path / "state") as shipped:
-        brain = httpx.get(f"{shipped.address}/api/health", trust_env=False).json()["release"]
+        brain = httpx.get(f"{shipped.address}/api/health", timeout=60, trust_env=False).json()["release"]
         with Owner(shipped) as owner:
             owner.adopt(quiet_save(brain))
     done = run("preview", "--port", "0", "--state", tmp_path / "state", "--brain", brain_dir)

@@ -81,8 +81,8 @@ def test_a_repeated_operation_is_answered_alike_and_changes_nothing(owner, brain
 def test_another_key_and_an_unknown_pet_look_the_same(owner, shared_home, brain_id):
     owner.adopt(quiet_save(brain_id, "mole"))
     stranger = {"Authorization": "Bearer " + "A" * 43}
-    found = httpx.get(shared_home.address + owner.path, headers=stranger, trust_env=False)
-    missing = httpx.get(f"{shared_home.address}/api/pets/{uuid.uuid4()}", headers=stranger, trust_env=False)
+    found = httpx.get(shared_home.address + owner.path, headers=stranger, timeout=60, trust_env=False)
+    missing = httpx.get(f"{shared_home.address}/api/pets/{uuid.uuid4()}", headers=stranger, timeout=60, trust_env=False)
     assert 404 == found.status_code == missing.status_code
     assert found.json() == missing.json()
 
@@ -90,16 +90,16 @@ def test_another_key_and_an_unknown_pet_look_the_same(owner, shared_home, brain_
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_the_page_is_served_and_its_own_origin_is_allowed(shared_home, host):
     port = shared_home.address.rsplit(":", 1)[1]
-    page = httpx.get(shared_home.address, headers={"Host": f"{host}:{port}"}, trust_env=False)
+    page = httpx.get(shared_home.address, headers={"Host": f"{host}:{port}"}, timeout=60, trust_env=False)
     assert page.status_code == 200
     assert page.headers["content-type"].startswith("text/html")
     origin = f"http://{host}:{port}"
-    health = httpx.get(f"{shared_home.address}/api/health", headers={"Origin": origin}, trust_env=False)
+    health = httpx.get(f"{shared_home.address}/api/health", headers={"Origin": origin}, timeout=60, trust_env=False)
     assert health.headers["access-control-allow-origin"] == origin
 
 
 def test_a_foreign_origin_is_not_allowed_and_a_foreign_name_is_not_answered(shared_home):
     health = f"{shared_home.address}/api/health"
-    foreign = httpx.get(health, headers={"Origin": "https://elsewhere.example"}, trust_env=False)
+    foreign = httpx.get(health, headers={"Origin": "https://elsewhere.example"}, timeout=60, trust_env=False)
     assert "access-control-allow-origin" not in foreign.headers
-    assert httpx.get(health, headers={"Host": "rebound.example"}, trust_env=False).status_code == 421
+    assert httpx.get(health, headers={"Host": "rebound.example"}, timeout=60, trust_env=False).status_code == 421

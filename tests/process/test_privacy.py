@@ -46,7 +46,7 @@ def broken_requests(owner, home):
         b"[" * 50_000 + WORDS[2].encode(),
     ):
         for path in (f"{owner.path}/commands", f"{owner.path}/transfer", "/api/pets"):
-            answer = httpx.post(home.address + path, content=body, headers=headers, trust_env=False)
+            answer = httpx.post(home.address + path, content=body, headers=headers, timeout=60, trust_env=False)
             assert 400 <= answer.status_code < 500
 
 
@@ -66,6 +66,6 @@ def refused_requests(owner, home):
     answer = owner.client.post("/api/pets", json={"id": str(uuid.uuid4()), "save": save})
     assert answer.status_code == 422
     stranger = {"Authorization": f"Bearer {new_key()}"}
-    assert httpx.get(home.address + owner.path, headers=stranger, trust_env=False).status_code == 404
+    assert httpx.get(home.address + owner.path, headers=stranger, timeout=60, trust_env=False).status_code == 404
     for unknown in (f"/{WORDS[1]}", f"/api/pets/{WORDS[1]}", f"/?key={owner.key}"):
-        httpx.get(home.address + unknown, headers={"Authorization": f"Bearer {WORDS[2]}"}, trust_env=False)
+        httpx.get(home.address + unknown, headers={"Authorization": f"Bearer {WORDS[2]}"}, timeout=60, trust_env=False)

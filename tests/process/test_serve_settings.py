@@ -60,7 +60,7 @@ def test_with_the_code_one_pet_moves_in_under_this_hosts_weather_and_the_next_fi
     ("host", "status"), [("pets.example", 200), ("PETS.EXAMPLE:443", 200), ("localhost", 421), ("evil.example", 421)]
 )
 def test_only_the_allowed_names_are_answered(guarded_home, host, status):
-    answer = httpx.get(f"{guarded_home.address}/api/health", headers={"Host": host}, trust_env=False)
+    answer = httpx.get(f"{guarded_home.address}/api/health", headers={"Host": host}, timeout=60, trust_env=False)
     assert answer.status_code == status
 
 
@@ -75,6 +75,6 @@ def test_only_the_allowed_names_are_answered(guarded_home, host, status):
     ],
 )
 def test_only_the_allowed_origins_may_read(guarded_home, origin, allowed):
-    answer = httpx.get(f"{guarded_home.address}/api/health", headers={"Origin": origin}, trust_env=False)
+    answer = httpx.get(f"{guarded_home.address}/api/health", headers={"Origin": origin}, timeout=60, trust_env=False)
     assert allowed == (answer.headers.get("access-control-allow-origin") == origin)
     assert answer.headers["vary"] == "Origin"

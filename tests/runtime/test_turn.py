@@ -117,7 +117,11 @@ def test_a_request_of_nothing_is_refused(brain: Brain, pet_request: GenerationRe
     assert refusal.value.code == "prompt_empty"
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
 @given(
     lines=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), max_size=30),
     ctx=st.integers(60, 300),

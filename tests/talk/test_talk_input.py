@@ -1,19 +1,21 @@
-"""What a line asks for, and lines from a descriptor: whole, bounded, at their end."""
+"""What a line asks for, and lines of an open file: whole, bounded, at their end."""
 
+import io
 import os
 
 import pytest
 
+from tokenling.cli.lines import Lines
 from tokenling.cli.talk_input import (
     HELP,
     LINE_BYTES_MAX,
     Act,
     Catch,
-    LineReader,
     LineRefused,
     Quit,
     Show,
     Wait,
+    next_line,
     parse_line,
 )
 from tokenling.engine import Care, CommandRefused, Offer, Say, Settings
@@ -127,20 +129,15 @@ def test_the_help_names_every_command():
 
 
 def read_all(data):
-    reader, writer = os.pipe()
-    os.write(writer, data)
-    os.close(writer)
-    lines, found = LineReader(reader), []
+    lines, found = Lines(io.BytesIO(data), LINE_BYTES_MAX), []
     try:
         while True:
             try:
-                found.append(lines.next(None))
+                found.append(next_line(lines, None))
             except LineRefused as refused:
                 found.append(refused.code)
     except EOFError:
         return found
-    finally:
-        os.close(reader)
 
 
 @pytest.mark.parametrize(
@@ -161,27 +158,21 @@ def test_lines_come_whole_and_in_order(data, lines):
 def test_a_line_without_end_is_cut_and_its_rest_thrown_away(tmp_path):
     path = tmp_path / "long"
     path.write_bytes(b"a" * (3 * LINE_BYTES_MAX) + b"\nnext\n" + b"b" * (2 * LINE_BYTES_MAX))
-    handle = os.open(path, os.O_RDONLY)
-    lines = LineReader(handle)
-    try:
-        assert LINE_BYTES_MAX == len(lines.next(None))
-        assert "next" == lines.next(None)
-        assert LINE_BYTES_MAX == len(lines.next(None))
+    with path.open("rb") as source:
+        lines = Lines(source, LINE_BYTES_MAX)
+        assert LINE_BYTES_MAX == len(next_line(lines, None))
+        assert "next" == next_line(lines, None)
+        assert LINE_BYTES_MAX == len(next_line(lines, None))
         with pytest.raises(EOFError):
-            lines.next(None)
-    finally:
-        os.close(handle)
+            next_line(lines, None)
 
 
 def test_a_wait_for_a_line_ends_with_time():
     reader, writer = os.pipe()
-    try:
-        lines = LineReader(reader)
-        assert lines.next(0.0) is None
-        os.write(writer, b"half")
-        assert lines.next(0.0) is None
-        os.write(writer, b" done\n")
-        assert "half done" == lines.next(0.0)
-    finally:
-        os.close(reader)
-        os.close(writer)
+    with os.fdopen(reader, "rb") as source, os.fdopen(writer, "wb", buffering=0) as typed:
+        lines = Lines(source, LINE_BYTES_MAX)
+        assert next_line(lines, 0.0) is None
+        typed.write(b"half")
+        assert next_line(lines, 0.0) is None
+        typed.write(b" done\n")
+        assert "half done" == next_line(lines, 0.0)

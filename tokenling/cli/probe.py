@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from tokenling.cli.waiting import read_all
+
 if TYPE_CHECKING:
     from tokenling.runtime import Brain, BrainError, DecodePlan, Generation, Lane, Numerics, Precision
     from tokenling.runtime.documents import JsonValue
@@ -37,7 +39,7 @@ def command(
     """
     if not model_dir:
         fail(EXIT_SETTINGS, "SUBTOKENLING_MODEL_DIR: not set, expected a brain directory (or --model-dir)")
-    documents = read_documents(sys.stdin.buffer.read(INPUT_BYTES_MAX + 1))
+    documents = read_documents(read_all(sys.stdin.buffer, INPUT_BYTES_MAX + 1))
     lane = open_warm(Path(model_dir), dtype, numerics, min(threads, os.cpu_count() or 1))
     lines = [answer(lane, document, benchmark_tokens) for document in documents]
     if any("error" in line for line in lines):

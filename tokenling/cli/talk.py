@@ -14,9 +14,11 @@ import click
 from tokenling.cli.brain_files import shipped_brain_dir
 from tokenling.cli.brain_opening import BrainChoice, open_chosen
 from tokenling.cli.console import refuse, tell
+from tokenling.cli.lines import Lines
 from tokenling.cli.pet_file import PetFile, held
 from tokenling.cli.save_view import view_of
-from tokenling.cli.talk_input import Act, Catch, LineReader, LineRefused, Quit, Show, Typed, Wait, parse_line
+from tokenling.cli.talk_input import LINE_BYTES_MAX, Act, Catch, LineRefused, Quit, Show, Typed, Wait, parse_line
+from tokenling.cli.talk_input import next_line as typed_line
 from tokenling.cli.talk_life import MINUTE_MS, Life, OnPiece, Words, WordsFailed
 from tokenling.cli.talk_screen import JsonScreen, TextScreen
 from tokenling.engine import (
@@ -319,7 +321,7 @@ def run(talk: Talk, words: BrainWords, *, newborn: bool) -> int:
     talk.life.catch_up(talk.now_ms())
     talk.life.arrive(talk.now_ms())
     at_terminal = _is_terminal(0)
-    lines = LineReader(sys.stdin.fileno())
+    lines = Lines(sys.stdin.buffer, LINE_BYTES_MAX)
     goes_on = True
     while goes_on:
         try:
@@ -335,12 +337,12 @@ def run(talk: Talk, words: BrainWords, *, newborn: bool) -> int:
     return EXIT_REFUSED if failed and not at_terminal else 0
 
 
-def next_line(talk: Talk, lines: LineReader, *, at_terminal: bool) -> str:
+def next_line(talk: Talk, lines: Lines, *, at_terminal: bool) -> str:
     """The next line; at a terminal the pet lives on while nothing is typed. Raises `EOFError`, `LineRefused`."""
     while True:
         if at_terminal:
             talk.screen.prompt()
-        line = lines.next(until_due_s(talk) if at_terminal else None)
+        line = typed_line(lines, until_due_s(talk) if at_terminal else None)
         if line is not None:
             talk.screen.entered()
             return line

@@ -1,18 +1,16 @@
-"""What an owner types: lines from a file descriptor, and what a line asks for. Nothing here touches a pet."""
+"""What an owner types, and what a line asks for. Nothing here touches a pet."""
 
-import os
 import re
-import select
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from tokenling.cli.lines import Lines
 from tokenling.engine import Command, JsonObject, JsonValue, parse_command
 from tokenling.host.errors import ApiError
 from tokenling.host.strict_json import parse
 
 LINE_BYTES_MAX = 65_536
 """More than the longest text that the engine reads, in its longest encoding: what comes after is dropped."""
-READ_BYTES = 65_536
 WAIT_MINUTES_MAX = 30 * 1440
 """`/wait` at most a month: its turns are a few minutes of a small brain's work. A guess."""
 PAGES_SHOWN = 7
@@ -176,39 +174,17 @@ _PARSERS: Mapping[str, Callable[[str], Typed]] = {
 }
 
 
-class LineReader:
-    """Lines of a file descriptor, so that a wait for one may end with time: a buffered stream would hide a second line.
+def next_line(lines: Lines, wait_s: float | None) -> str | None:
+    """The next line, or None when `wait_s` passed without one. Raises `EOFError` at the end, `LineRefused`.
 
     A line over `LINE_BYTES_MAX` is cut there, which is past what the engine reads: it is refused like any long text.
     """
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._held = b""
-        self._lost = False  # the rest of a line that was cut is thrown away
-        self._ended = False
-
-    def next(self, wait_s: float | None) -> str | None:
-        """The next line, or None when `wait_s` passed without one. Raises `EOFError` at the end, `LineRefused`."""
-        while True:
-            line, newline, rest = self._held.partition(b"\n")
-            if newline or len(line) > LINE_BYTES_MAX or (self._ended and line):
-                self._held = rest if newline else b""
-                lost, self._lost = self._lost, not newline
-                if not lost:
-                    return _decoded(line[:LINE_BYTES_MAX])
-            elif self._ended:
-                raise EOFError
-            elif not select.select([self._descriptor], [], [], wait_s)[0]:
-                return None
-            else:
-                data = os.read(self._descriptor, READ_BYTES)
-                self._ended = not data
-                self._held += data
+    line = lines.next(wait_s)
+    return None if line is None else _decoded(line[:LINE_BYTES_MAX])
 
 
 def _decoded(line: bytes) -> str:
     try:
-        return line.decode().removesuffix("\r")
+        return line.decode()
     except UnicodeDecodeError:
         raise LineRefused("not_utf8", "text in UTF-8") from None

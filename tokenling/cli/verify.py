@@ -10,6 +10,7 @@ import click
 
 from tokenling.cli.brain_files import shipped_brain_dir
 from tokenling.cli.brain_opening import BrainChoice, open_chosen
+from tokenling.cli.waiting import read_all
 
 if TYPE_CHECKING:
     from tokenling.runtime import Brain, Verdict
@@ -49,7 +50,7 @@ def command(receipt: BinaryIO, brain_dir: Path | None, turn: int | None, threads
     codes: 0 identical or near tie, 1 different, 2 not provable here or no receipt, 3 the brain does not open; of many
     receipts the worst (3, 1, 2, 0).
     """
-    receipts = receipts_in(receipt.read(ANSWER_BYTES_MAX + 1))
+    receipts = receipts_in(read_all(receipt, ANSWER_BYTES_MAX + 1))
     numbers = range(1, len(receipts) + 1) if turn is None else [turn]
     if numbers[-1:] and numbers[-1] > len(receipts):
         fail(EXIT_REFUSED, f"--turn: found {turn}, expected 1 to {len(receipts)}, the oldest first")

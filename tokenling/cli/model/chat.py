@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from tokenling.cli.console import refuse, tell
+from tokenling.cli.lines import Lines
+from tokenling.cli.model import chat_lines
 from tokenling.cli.model.chat_lines import ChatLineRefused, Do, Say, next_line, parse_line
-from tokenling.cli.model.chat_screen import JsonScreen, TextScreen
+from tokenling.cli.model.chat_screen import JsonScreen, TextScreen, show_prompt
 from tokenling.cli.model.exits import ModelExit, hint, refusals, refuse_option
 from tokenling.cli.model.input import TEXT_BYTES_MAX
-from tokenling.cli.model.interrupting import interruptible
+from tokenling.cli.model.interrupting import Interrupts, interrupts_taken
 from tokenling.cli.model.loading import Ahead, Loaded, Texts, load, opened_texts
 from tokenling.cli.model.options import (
     cache_option,
@@ -51,6 +53,7 @@ class Talk:
     chat: "Chat"
     wanted: "Wanted"
     screen: Screens
+    interrupts: Interrupts
     has_receipts: bool
     first_seed: int
     turn: "ChatTurn | None" = None
@@ -86,7 +89,8 @@ class Talk:
 
         sampling = replace(self.wanted.sampling, seed=(self.first_seed + self.turns) % SEED_END)
         wanted, cancel = replace(self.wanted, sampling=sampling), Cancellation()
-        turn, _ = interruptible(lambda: self.chat.ask(text, wanted, cancel=cancel, on_token=self.screen.piece), cancel)
+        piece = self.screen.piece
+        turn, _ = self.interrupts.run(lambda: self.chat.ask(text, wanted, cancel=cancel, on_token=piece), cancel)
         self.turns += 1
         self.turn = turn
         self.screen.replied(turn, self.chat.context)
@@ -207,17 +211,22 @@ def talk_of(
     tell(loaded.model.notes)
     chat = Chat(loaded.model, loaded.lane, texts.prompt_ids, messages)
     screen.met(texts.file.path.name, chat.context)
-    return run(Talk(chat, wanted, screen, receipts, wanted.sampling.seed))
+    with interrupts_taken() as interrupts:
+        return run(Talk(chat, wanted, screen, interrupts, receipts, wanted.sampling.seed))
 
 
 def run(talk: Talk) -> int:
     """Take lines until they end. At a terminal one Ctrl-C at the prompt is a reminder, two in a row are the end."""
     at_terminal = sys.stdin.isatty()
+    lines = Lines(sys.stdin.buffer, chat_lines.LINE_BYTES_MAX)
     was_reminded = False
     goes_on = True
     while goes_on:
         try:
-            line = next_line(sys.stdin.buffer, at_terminal=at_terminal)
+            with talk.interrupts.raised():
+                if at_terminal:
+                    show_prompt()
+                line = next_line(lines)
         except EOFError:
             break
         except ChatLineRefused as refused:
@@ -228,6 +237,7 @@ def run(talk: Talk) -> int:
             if was_reminded or not at_terminal:
                 raise
             was_reminded = True
+            lines.forget()
             click.echo("", err=True)
             tell(["/quit or Ctrl-C once more stops"])
             continue

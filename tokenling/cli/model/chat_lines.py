@@ -1,9 +1,9 @@
 """What a user types in a chat, and what a line asks for. Nothing here touches a model."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import BinaryIO
+
+from tokenling.cli.lines import Lines
 
 LINE_BYTES_MAX = 2**20
 """Of one line: as much as may be encoded. A longer one is refused whole, never cut."""
@@ -64,30 +64,13 @@ def parse_line(line: str) -> Say | Do | None:
     return Do(word, rest)
 
 
-def next_line(source: BinaryIO, *, at_terminal: bool) -> str:
+def next_line(lines: Lines) -> str:
     """The next line. Raises `EOFError` at the end, `ChatLineRefused` for one that is too long or no UTF-8."""
-    if at_terminal:
-        return _typed()
-    line = source.readline(LINE_BYTES_MAX + 1)
-    if not line:
-        raise EOFError
-    is_long = len(line) > LINE_BYTES_MAX
-    while is_long and line and not line.endswith(b"\n"):
-        line = source.readline(LINE_BYTES_MAX)  # the rest of it is nobody's line
-    if is_long:
+    line = lines.next()
+    assert line is not None, "a wait without an end"
+    if len(line) > LINE_BYTES_MAX:
         raise ChatLineRefused("line_long", f"at most {LINE_BYTES_MAX} bytes")
     try:
         return line.decode()
     except UnicodeDecodeError:
         raise ChatLineRefused("not_utf8", "text in UTF-8") from None
-
-
-def _typed() -> str:
-    """A line from a terminal, edited with the system's keys."""
-    sys.stdout.flush()
-    try:
-        line = input("> ")
-        line.encode()
-    except UnicodeError:
-        raise ChatLineRefused("not_utf8", "text in UTF-8") from None
-    return line

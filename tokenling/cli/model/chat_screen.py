@@ -1,5 +1,6 @@
 """How a chat looks: as text for a person, or as JSON lines for a program."""
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,19 @@ from tokenling.cli.model.shown import put_json, table
 
 if TYPE_CHECKING:
     from tokenling.gguf import ChatTurn
+
+
+PROMPT = "> "
+
+
+def show_prompt() -> None:
+    """At the terminal that a person sees, and in no file that output goes to."""
+    sys.stdout.flush()
+    for stream in (sys.stderr, sys.stdout):
+        if stream.isatty():
+            stream.write(PROMPT)
+            stream.flush()
+            return
 
 
 class TextScreen:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tokenling.cli.console import refuse
 from tokenling.cli.model.exits import ModelExit, refuse_option
+from tokenling.cli.waiting import read_all
 
 TEXT_BYTES_MAX = 2**24
 """More than the longest context takes in any language; what is longer is refused before it is held in memory twice."""
@@ -20,7 +21,7 @@ def read_text(argument: str | None, path: Path | None, name: str) -> str:
         return _decoded(_read_file(path), f"--file {path}")
     if sys.stdin.isatty():
         refuse_option(name, "none", f"{name} as an argument, --file FILE, or text on standard input")
-    return _decoded(sys.stdin.buffer.read(TEXT_BYTES_MAX + 1), "standard input")
+    return _decoded(read_all(sys.stdin.buffer, TEXT_BYTES_MAX + 1), "standard input")
 
 
 def _read_file(path: Path) -> bytes:

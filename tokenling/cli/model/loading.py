@@ -1,9 +1,7 @@
 """From a file's path to a model that writes: what `run`, `chat`, `score`, `bench` and `verify` share."""
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokenling.cli.model.machine import cores
 from tokenling.cli.model.progress import loading_bar
+from tokenling.cli.waiting import Errand
 
 if TYPE_CHECKING:
     from tokenling.gguf import ChatTemplate, GgufFile, GgufTokenizer, Model
@@ -80,17 +79,8 @@ def _looked_for(file: "GgufFile", positions: int, ahead: Ahead) -> "Callable[[],
     from tokenling.gguf.build import Choices
     from tokenling.gguf.model import find_built
 
-    outcome: Future[Found] = Future()
-
-    def look() -> None:
-        try:
-            choices = Choices(ahead.numerics, "last", positions)
-            outcome.set_result(find_built(file, choices, cache_dir=ahead.cache_dir, digests=ahead.digests))
-        except Exception as error:  # carried over the thread's end and raised again by whoever asks
-            outcome.set_exception(error)
-
-    threading.Thread(target=look, daemon=True).start()
-    return outcome.result
+    choices = Choices(ahead.numerics, "last", positions)
+    return Errand(lambda: find_built(file, choices, cache_dir=ahead.cache_dir, digests=ahead.digests)).result
 
 
 @contextmanager
@@ -102,13 +92,14 @@ def _warming(template: "ChatTemplate") -> Iterator[None]:
         with contextlib.suppress(TemplateRefused):  # whoever renders a real conversation is told
             template.render([{"role": "user", "content": ""}])
 
-    thread = threading.Thread(target=warm, daemon=True)
-    thread.start()
+    warming = Errand(warm)
     try:
         yield
     finally:
-        thread.join()
-        template.close()
+        try:
+            warming.result()
+        finally:
+            template.close()
 
 
 def load(

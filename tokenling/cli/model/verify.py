@@ -12,6 +12,7 @@ from tokenling.cli.model.loading import load, opened_texts
 from tokenling.cli.model.options import cache_option, json_option, threads_option
 from tokenling.cli.model.shown import put_json
 from tokenling.cli.verify import EXITS, sentence
+from tokenling.cli.waiting import read_all
 
 if TYPE_CHECKING:
     from tokenling.gguf import GenerationReceipt
@@ -38,7 +39,7 @@ def command(*, receipt: BinaryIO, model: Path | None, threads: int, cache_dir: P
     from tokenling.gguf import parse_generation_receipt
     from tokenling.gguf.receipts import RECEIPT_BYTES_MAX
 
-    data = receipt.read(RECEIPT_BYTES_MAX + 1)
+    data = read_all(receipt, RECEIPT_BYTES_MAX + 1)
     with refusals(model or Path("of the receipt")):
         found = parse_generation_receipt(data)
         path = model or model_of(found, Path(getattr(receipt, "name", "")).parent)

@@ -72,8 +72,9 @@ type Module = Promise<{ loadPyodide: Load }>;
 
 async function fromSnapshot(module: Module, message: StartMessage, file: ListedFile, archive: Promise<Uint8Array>) {
   try {
+    // Pyodide awaits it behind its own files: until then a refusal is nobody's
     const memory = checked(file).then(({ buffer }) => buffer);
-    memory.catch(() => undefined); // Pyodide looks at it late
+    memory.catch(() => undefined);
     const { loadPyodide } = await module;
     const python = await loadPyodide({ indexURL: message.pyodide, _loadSnapshot: memory });
     python.FS.writeFile(ARCHIVE, await archive);

@@ -81,6 +81,7 @@ class House implements Household {
       online: () => navigator.onLine,
       asking: (localId) => this.#keeper.asking(localId)?.told ?? null,
       onStored: (row) => this.#stored(row),
+      orOutdated: (work) => this.#orOutdated(work),
     };
     this.#keeper = new StopKeeper({
       ...this.#parts,

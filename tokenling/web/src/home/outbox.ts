@@ -106,6 +106,7 @@ export class Outbox {
     const wish = wishOf(command, this.#parts.ids.uuid(), here ? null : this.#parts.there());
     const item: Item = { ...newItem(wish), awaited: true };
     const answered = new Promise<void>((resolve, reject) => Object.assign(item, { resolve, reject }));
+    answered.catch(() => undefined); // given back while it is stored: told to who awaits it below
     if (instead !== undefined) this.#items = this.#items.filter((one) => one.wish.operationId !== instead);
     this.#items.push(item);
     this.#parts.onChange(null);

@@ -54,6 +54,8 @@ export interface HouseParts {
   asking: (localId: string) => Told | null;
   /** A row was stored: for the other pets, the stops and the other tabs. */
   onStored: (row: Row) => void;
+  /** Work that reads the records: where it cannot, this tab's work ends, and that is told. */
+  orOutdated: (work: Promise<void>) => void;
 }
 
 export class PetHome implements Home {
@@ -136,7 +138,7 @@ export class PetHome implements Home {
       localId: this.localId,
       watched: () => this.#watched(),
       onChange: (row) => (row === null ? this.tell() : this.#stored(row)),
-      onStale: () => void this.reload(),
+      onStale: () => this.#parts.orOutdated(this.reload()),
     };
     // an execution of before may still be finishing a commit: the new one reads what that has left
     const ended = this.#ending;

@@ -15,15 +15,17 @@ function locksHere(): LockManager | undefined {
   return (globalThis.navigator as { locks?: LockManager } | undefined)?.locks;
 }
 
-/** In the worker, before it says that it is ready: from now on the lock `name` is held until the worker ends. */
+/** In the worker, before it says that it is ready: from now on the lock `name` is held until the worker ends. Rejects
+    where the browser refuses it. */
 export async function holdVigil(name: string | null): Promise<void> {
   const locks = locksHere();
   if (locks === undefined || name === null) return;
-  await new Promise<void>((held) => {
-    void locks.request(name, () => {
+  await new Promise<void>((held, refused) => {
+    const holding = locks.request(name, () => {
       held();
       return new Promise<never>(() => undefined);
     });
+    holding.catch(refused);
   });
 }
 

@@ -15,6 +15,7 @@ import { HomeProblem } from "../../src/home/problems.ts";
 import { Records } from "../../src/home/records.ts";
 import { withWish, wishOf } from "../../src/home/wishes.ts";
 import { countingIds, entry, HOST, NOW_MS } from "./fixtures.ts";
+import { until } from "../until.ts";
 import { nativeEngine } from "./native_engine.ts";
 
 /* The real engine in a Python process, real records in an IndexedDB of memory, a scripted brain, a clock that stands
@@ -120,7 +121,7 @@ const minute = (ms: number) => ms - (ms % MINUTE_MS);
 /** Until nothing is due: the clock stands still, so the life rests by itself. */
 async function lived(life: LocalLife, localId = "pip"): Promise<JsonObject> {
   life.wake();
-  await vi.waitUntil(() => atRest(localId), { timeout: 20_000, interval: 5 });
+  await until(() => atRest(localId));
   return (await stored(localId)).save;
 }
 
@@ -142,7 +143,7 @@ test("a command is on the disk when it is acknowledged, and its reply follows wi
   const life = living(await adopted(), script);
   await sent(life, say("hi there"));
   expect(chatOf((await stored()).save).at(-1)).toMatchObject({ who: "owner", text: "hi there" });
-  await vi.waitUntil(async () => chatOf((await stored()).save).at(-1)!.who === "pet");
+  await until(async () => chatOf((await stored()).save).at(-1)!.who === "pet");
   const line = chatOf((await stored()).save).at(-1)!;
   expect(line.text).toBe("hello you.");
   const [kept] = await records.turns("pip");
@@ -159,7 +160,7 @@ test("a day that was missed is lived late in the bytes of one that was not", asy
     nowMs = NOW_MS + hours * HOUR_MS;
     await lived(life);
     // what was missed is lived, whether or not something is due next: the page says so no longer
-    await vi.waitUntil(() => life.snapshot().catchUp === null);
+    await until(() => life.snapshot().catchUp === null);
   }
   const open = await nowOf();
   await life.stop();
@@ -186,7 +187,7 @@ test("missed time tells how far it has been lived, and a page that is closed mea
   const script = scripted((_, count) => (count === 4 ? () => halfway : `word ${count}.`));
   const cut = living(await records.row("pip"), script);
   cut.wake();
-  await vi.waitUntil(() => script.requests.length === 4);
+  await until(() => script.requests.length === 4);
   const { catchUp } = cut.snapshot();
   expect(catchUp!.fromMs).toBeLessThan(catchUp!.nowMs);
   expect(catchUp!.nowMs).toBeLessThan(catchUp!.toMs);
@@ -197,7 +198,7 @@ test("missed time tells how far it has been lived, and a page that is closed mea
   expect(chatOf(before).filter(({ text }) => text === "cut")).toEqual([]);
   const again = living(await records.row("pip"), scripted());
   await lived(again);
-  await vi.waitUntil(() => again.snapshot().catchUp === null);
+  await until(() => again.snapshot().catchUp === null);
   expect(clockOf(await nowOf())).toBe(minute(nowMs));
 }, 40_000);
 
@@ -212,11 +213,11 @@ test("an owner who comes while a day is being lived late is answered now: what w
   const script = scripted((request, count) => (count === 1 ? () => slow : `answer ${request.lines.length}.`));
   const life = living(await records.row("pip"), script);
   life.wake();
-  await vi.waitUntil(() => script.requests.length === 1);
+  await until(() => script.requests.length === 1);
   await sent(life, say("i am back"));
   expect(script.signals[0]!.aborted).toBe(true);
   halt();
-  await vi.waitUntil(async () =>
+  await until(async () =>
     chatOf((await stored()).save)
       .at(-1)!
       .text.startsWith("answer"),
@@ -234,7 +235,7 @@ test("a reply that was asked for before the pet moved is dropped", async () => {
     scripted(() => () => slow),
   );
   await sent(life, say("hello"));
-  await vi.waitUntil(() => life.snapshot().thinking);
+  await until(() => life.snapshot().thinking);
   await records.change("pip", (row) => ({
     row: {
       ...row,
@@ -244,7 +245,7 @@ test("a reply that was asked for before the pet moved is dropped", async () => {
   }));
   const before = await stored();
   halt();
-  await vi.waitUntil(() => !life.snapshot().thinking);
+  await until(() => !life.snapshot().thinking);
   expect(await stored()).toEqual(before);
 });
 
@@ -266,7 +267,7 @@ test("two executors of one pet never both commit the same revision", async () =>
   const [one, other] = [living(row, scripted()), living(row, scripted())];
   const outcomes = await Promise.allSettled([sent(one, say("from one")), sent(other, say("from the other"))]);
   expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-  await vi.waitUntil(async () => chatOf((await stored()).save).at(-1)?.who === "pet");
+  await until(async () => chatOf((await stored()).save).at(-1)?.who === "pet");
   expect(chatOf((await stored()).save).filter(({ who }) => who === "owner")).toHaveLength(1);
 });
 
@@ -305,7 +306,7 @@ test("a clock that was set back is taken for the time, and nothing is lost", asy
   const before = await lived(life);
   nowMs -= 3 * DAY_MS;
   life.wake();
-  await vi.waitUntil(async () => clockOf((await stored()).save) <= nowMs);
+  await until(async () => clockOf((await stored()).save) <= nowMs);
   const after = await lived(life);
   expect(clockOf(after)).toBe(minute(nowMs));
   expect(chatOf(after)).toEqual(chatOf(before));
@@ -316,7 +317,7 @@ test("a failed generation says nothing, backs off and is tried again", async () 
   const script = scripted((_, count) => (count === 1 ? new Error("worker gone") : "at last."));
   const life = living(await adopted(), script);
   await sent(life, say("hello"));
-  await vi.waitUntil(() => life.snapshot().trouble !== null);
+  await until(() => life.snapshot().trouble !== null);
   expect(life.snapshot().trouble).toEqual({ code: "Error", retryAtMs: nowMs + 30_000 });
   expect(chatOf((await stored()).save).at(-1)!.who).toBe("owner");
   life.wake();
@@ -324,7 +325,7 @@ test("a failed generation says nothing, backs off and is tried again", async () 
   expect(script.requests).toHaveLength(1);
   nowMs += 30_000;
   life.wake();
-  await vi.waitUntil(async () => chatOf((await stored()).save).at(-1)!.who === "pet");
+  await until(async () => chatOf((await stored()).save).at(-1)!.who === "pet");
   expect(life.snapshot().trouble).toBeNull();
 });
 
@@ -332,11 +333,11 @@ test("an empty reply is proven by a second try and then ends without words", asy
   const script = scripted(() => "  ");
   const life = living(await adopted(), script);
   await sent(life, say("hello"));
-  await vi.waitUntil(() => life.snapshot().trouble?.code === "empty");
+  await until(() => life.snapshot().trouble?.code === "empty");
   nowMs += 30_000;
   life.wake();
-  await vi.waitUntil(() => script.requests.length === 2);
-  await vi.waitUntil(async () => (await stored()).save.asked === undefined || (await stored()).save.asked === null);
+  await until(() => script.requests.length === 2);
+  await until(async () => (await stored()).save.asked === undefined || (await stored()).save.asked === null);
   expect(chatOf((await stored()).save).every(({ who }) => who === "owner")).toBe(true);
 });
 
@@ -347,8 +348,8 @@ test("without a brain the pet waits for its words, is cared for all the same, an
   });
   await sent(life, say("hello"));
   for (let tries = 1; tries <= 10; tries += 1) {
-    await vi.waitUntil(() => loads === tries);
-    await vi.waitUntil(() => life.snapshot().trouble?.retryAtMs !== undefined && !life.snapshot().thinking);
+    await until(() => loads === tries);
+    await until(() => life.snapshot().trouble?.retryAtMs !== undefined && !life.snapshot().thinking);
     nowMs += 30 * MINUTE_MS;
     life.wake();
   }
@@ -393,7 +394,7 @@ test("a save that the engine refuses stops that pet with the field that is wrong
   }));
   const life = living(row, scripted());
   life.wake();
-  await vi.waitUntil(() => life.snapshot().error !== null);
+  await until(() => life.snapshot().error !== null);
   expect(life.snapshot().error).toMatch(/^SaveRefused \w+ \//);
   expect((await stored()).save).toEqual({ v: 2, name: "Nobody" });
   await expect(sent(life, say("hello"))).rejects.toMatchObject({ code: "quarantined" });
@@ -407,7 +408,7 @@ test("a site with another brain goes on with it, told in the pet's own events, a
   const life = living(await records.row("pip"), scripted(), { brainId: "sprout-2" });
   const before = (await stored()).save;
   life.wake();
-  await vi.waitUntil(async () => ((await stored()).save.hosting as JsonObject).brainId === "sprout-2");
+  await until(async () => ((await stored()).save.hosting as JsonObject).brainId === "sprout-2");
   const { save } = await stored();
   expect(clockOf(save)).toBe(clockOf(before));
   expect((save.events as JsonObject[]).map(({ kind }) => kind)).toContain("new_brain");

@@ -14,6 +14,7 @@ import type { Grant, OutboxParts } from "../../src/home/outbox.ts";
 import { HomeProblem } from "../../src/home/problems.ts";
 import { Records } from "../../src/home/records.ts";
 import { wishOf, withWish } from "../../src/home/wishes.ts";
+import { until } from "../until.ts";
 import { connection, countingIds, entry, intent, localRow, NOW_MS, row } from "./fixtures.ts";
 import { nativeEngine } from "./native_engine.ts";
 
@@ -96,14 +97,14 @@ describe("words to a pet that lives here", () => {
       ["one", "sending"],
       ["two", "sending"],
     ]);
-    await vi.waitUntil(async () => (await records.row("pip")).outbox?.wishes.length === 2);
+    await until(async () => (await records.row("pip")).outbox?.wishes.length === 2);
     outbox.stop();
     void life.stop();
     closing = [];
     const after = await page();
     expect(shown(after.outbox)).toHaveLength(2);
     after.outbox.start();
-    await vi.waitUntil(() => shown(after.outbox).length === 0);
+    await until(() => shown(after.outbox).length === 0);
     expect(await owner()).toEqual(["one", "two"]);
     expect((await records.row("pip")).outbox).toBeNull();
     const last = await page();
@@ -117,7 +118,7 @@ describe("words to a pet that lives here", () => {
     const [a, b] = [await page(), await page()];
     a.outbox.start();
     b.outbox.start();
-    await vi.waitUntil(async () => (await owner()).length > 0 && (await records.row("pip")).outbox === null);
+    await until(async () => (await owner()).length > 0 && (await records.row("pip")).outbox === null);
     expect(await owner()).toEqual(["once"]);
   });
 
@@ -157,7 +158,7 @@ describe("words to a pet that lives here", () => {
       return real.grant(wish);
     });
     const sent = outbox.send(say("patience"));
-    await vi.waitUntil(() => shown(outbox)[0]?.[1] === "repeating");
+    await until(() => shown(outbox)[0]?.[1] === "repeating");
     outbox.retry();
     await sent;
     expect([await owner(), life.grant.mock.calls.length]).toEqual([["patience"], 3]);
@@ -168,7 +169,7 @@ describe("words to a pet that lives here", () => {
     let grant: Grant = () => Promise.reject(new HomeProblem("not_running"));
     const { outbox, life } = await page(undefined, { here: () => grant });
     const sent = outbox.send(say("hello"));
-    await vi.waitUntil(async () => (await records.row("pip")).outbox !== null);
+    await until(async () => (await records.row("pip")).outbox !== null);
     expect(shown(outbox)).toEqual([["hello", "sending"]]);
     grant = (wish) => life.grant(wish);
     outbox.start();
@@ -198,6 +199,23 @@ describe("words that were sent to a host", () => {
     await outbox.again(operationId);
     expect([await owner(), outbox.pending()]).toEqual([["are you there?"], []]);
     await expect(outbox.again(operationId)).rejects.toMatchObject({ code: "wish_gone" });
+  });
+
+  test("are told to who sends them, and as no unhandled fault, when they come back while they are stored", async () => {
+    await adopted();
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => void unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    const { outbox } = await page(new Promise(() => undefined));
+    const stored = await records.row("pip");
+    const answered = outbox.send(say("are you there?"));
+    const { operationId, command } = outbox.pending()[0]!;
+    const returned = [{ operationId, command: command as unknown as JsonObject }];
+    outbox.know({ ...stored, outbox: { v: 1, wishes: [], returned } });
+    await new Promise((resolve) => setImmediate(resolve)); // what nobody took is told a turn later
+    await expect(answered).rejects.toMatchObject({ code: "returned" });
+    process.off("unhandledRejection", note);
+    expect(unhandled).toEqual([]);
   });
 
   test("and came back outlive a reload until they are let go", async () => {

@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import { STARTING_TICKS_MAX, Vigil } from "../../src/site/vigil.ts";
+import { holdVigil, STARTING_TICKS_MAX, Vigil } from "../../src/site/vigil.ts";
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
 
 test("a worker that owes an answer for two minutes is given up, once", () => {
   const gone = vi.fn();
@@ -43,4 +46,10 @@ test("one that was ended on purpose is not reported", () => {
   vigil.end();
   vi.advanceTimersByTime(3_600_000);
   expect(gone).not.toHaveBeenCalled();
+});
+
+test("a worker whose lock the browser refuses does not wait for it in silence", async () => {
+  const request = () => Promise.reject(new DOMException("no locks here", "SecurityError"));
+  vi.stubGlobal("navigator", { locks: { request } });
+  await expect(holdVigil("tokenling.worker.one")).rejects.toMatchObject({ name: "SecurityError" });
 });

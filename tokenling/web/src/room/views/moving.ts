@@ -302,8 +302,12 @@ export async function sayGoodbye(parts: MovingParts, exportedAtMs: number | null
   typed.addEventListener("input", () => (go.disabled = !sameName(typed.value, name)));
   const told = html("span", { class: "small soft", role: "status" }, exportAge(exportedAtMs, nowMs));
   const keep = async () => {
-    await parts.exportSave();
-    told.textContent = say("house.exported");
+    try {
+      await parts.exportSave();
+      told.textContent = say("house.exported");
+    } catch (problem) {
+      told.textContent = problemText(problem);
+    }
   };
   const submit = (event: Event) => {
     event.preventDefault();
