@@ -5,7 +5,9 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
+import zipfile
 
 import pytest
 from app_support import ROOT
@@ -16,6 +18,8 @@ from tools.build_web import write_archive
 
 FIRST_VISIT_BYTES_MAX = 14_000_000
 SNAPSHOT_BYTES_MAX = 6_000_000
+UNCHECKED_HASH = 0b01
+"""The flags of a .pyc that names its source by hash and is taken without a look at it (PEP 552)."""
 WORST_CASE_NAMES = (".br", ".gz")
 
 
@@ -49,6 +53,20 @@ def test_a_first_visit_fits_its_budget_and_the_snapshot_its_own(built, site):
     brain = SiteBrain(directory, succession_of(directory)[0], "q4")
     assert app + sum((directory / name).stat().st_size for name in brain.files()) <= FIRST_VISIT_BYTES_MAX
     assert wire_bytes(built / snapshot) <= SNAPSHOT_BYTES_MAX
+
+
+def test_no_python_is_compiled_in_a_page(built, site):
+    """Each module comes compiled by one Python, in the form taken without a source: it was most of a start."""
+    library, engine = (zipfile.ZipFile(built / site["engine"][part]) for part in ("stdlib", "archive"))
+    ours = [name for name in engine.namelist() if name.startswith("tokenling/")]
+    assert {name for name in ours if name.endswith(".pyc")} == {f"{name}c" for name in ours if name.endswith(".py")}
+    assert not [name for name in library.namelist() if name.endswith(".py")]
+    heads = {
+        packed.read(name)[:8] for packed in (library, engine) for name in packed.namelist() if name.endswith(".pyc")
+    }
+    [(magic, flags)] = {struct.unpack("<4sI", head) for head in heads}
+    assert (magic[2:], flags) == (b"\r\n", UNCHECKED_HASH)
+    assert {"asyncio/__init__.pyc", "_pyodide/_base.pyc", "zoneinfo/__init__.pyc"} <= set(library.namelist())
 
 
 def test_our_own_scripts_name_no_address_of_a_third_party(built, site):

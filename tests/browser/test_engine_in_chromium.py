@@ -17,7 +17,8 @@ ASK = """async ([calls, useSnapshot, breakSnapshot, breakArchive]) => {
   const broken = { malformed: file("app/icon.svg"), changed: file("app/icon.svg", site.engine.snapshot) };
   const snapshot = useSnapshot ? (broken[breakSnapshot] ?? file(site.engine.snapshot)) : null;
   const archive = file(site.engine.archive, breakArchive ? "app/icon.svg" : undefined);
-  worker.postMessage({ kind: "start", pyodide: at(site.engine.pyodide), archive, snapshot, vigil: null });
+  const { pyodide, stdlib } = site.engine;
+  worker.postMessage({ kind: "start", pyodide: at(pyodide), stdlib: at(stdlib), archive, snapshot, vigil: null });
   const started = await heard();
   const answers = [];
   for (const [id, [name, argumentsJson]] of calls.entries()) {

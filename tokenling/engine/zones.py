@@ -1,8 +1,9 @@
 """Local time from the pinned tzdata package alone: the system's zone files are never read."""
 
+import pkgutil
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from importlib.resources import files
+from io import BytesIO
 from zoneinfo import ZoneInfo
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -15,18 +16,21 @@ _SEGMENT_TICKS = 360
 @lru_cache(maxsize=1)
 def zone_keys() -> frozenset[str]:
     """Every zone that the pinned package knows."""
-    return frozenset(files("tzdata").joinpath("zones").read_text(encoding="ascii").split())
+    return frozenset(_packed("zones").decode("ascii").split())
 
 
 @lru_cache(maxsize=64)
 def zone(key: str) -> ZoneInfo:
     """The zone of a known key (check with `zone_keys` first)."""
     assert key in zone_keys()
-    resource = files("tzdata").joinpath("zoneinfo")
-    for part in key.split("/"):
-        resource = resource.joinpath(part)
-    with resource.open("rb") as data:
-        return ZoneInfo.from_file(data, key=key)
+    return ZoneInfo.from_file(BytesIO(_packed(f"zoneinfo/{key}")), key=key)
+
+
+def _packed(name: str) -> bytes:
+    """A file of the pinned package. (`importlib.resources` reads a whole zip's directory anew for each of them.)"""
+    data = pkgutil.get_data("tzdata", name)
+    assert data is not None
+    return data
 
 
 def offset_minutes(key: str, tick: int) -> int:

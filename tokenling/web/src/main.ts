@@ -24,7 +24,7 @@ function once<Made>(part: Progress["part"], loading: Loading, make: () => Promis
     made ??= make().then(
       (value) => {
         loading.ready(part);
-        if (part === "brain") mark("brain");
+        mark(part);
         return value;
       },
       (problem: unknown) => {
@@ -58,10 +58,9 @@ async function open(site: Site): Promise<void> {
   };
   // while the records are opened and the egg is looked at, its room and its words come side by side; what fails is told
   // and tried again
-  engine().catch(() => undefined);
-  if (site.brain) brain().catch(() => undefined);
+  const begun = Promise.allSettled([engine(), site.brain ? brain() : null]);
   const household = await openHousehold({ engine, brain, site: facts });
-  const offline = keepOffline(site, () => household.retire());
+  const offline = keepOffline(site, () => household.retire(), begun);
   await startRoom({ page, live, household, brain, site: facts, loading, offline });
 }
 

@@ -146,6 +146,7 @@ class WorkerEngine implements Engine {
     this.#tell({
       kind: "start",
       pyodide: addressOf(site, site.engine.pyodide),
+      stdlib: addressOf(site, site.engine.stdlib),
       archive: listedFile(site, site.engine.archive),
       snapshot: snapshot === null || options.snapshot === false ? null : listedFile(site, snapshot),
       vigil: name,
@@ -198,8 +199,8 @@ class WorkerEngine implements Engine {
 type Answer<Value> = { ok: Value } | { refused: { error: string; code: string; path: string } };
 
 function engineBytes(site: Site, snapshot: boolean): number {
-  const files = [site.engine.archive, `${site.engine.pyodide}pyodide.asm.wasm`, `${site.engine.pyodide}pyodide-lock.json`];
-  files.push(`${site.engine.pyodide}python_stdlib.zip`);
+  const { pyodide, stdlib, archive } = site.engine;
+  const files = [archive, stdlib, `${pyodide}pyodide.asm.wasm`, `${pyodide}pyodide-lock.json`];
   if (snapshot && site.engine.snapshot !== null) files.push(site.engine.snapshot);
   return bytesOf(site, ...files);
 }

@@ -6,6 +6,8 @@ export interface StartMessage {
   kind: "start";
   /** The absolute address of a directory, with a slash behind. */
   pyodide: string;
+  /** The absolute address of Python's library, compiled. */
+  stdlib: string;
   archive: ListedFile;
   snapshot: ListedFile | null;
   /** The lock that the worker holds while it lives. */

@@ -70,15 +70,20 @@ async function start(message: StartMessage): Promise<void> {
 
 type Module = Promise<{ loadPyodide: Load }>;
 
+function placesOf({ pyodide, stdlib }: StartMessage) {
+  return { indexURL: pyodide, stdLibURL: stdlib };
+}
+
 async function fromSnapshot(module: Module, message: StartMessage, file: ListedFile, archive: Promise<Uint8Array>) {
   try {
     // Pyodide awaits it behind its own files: until then a refusal is nobody's
     const memory = checked(file).then(({ buffer }) => buffer);
     memory.catch(() => undefined);
     const { loadPyodide } = await module;
-    const python = await loadPyodide({ indexURL: message.pyodide, _loadSnapshot: memory });
+    const python = await loadPyodide({ ...placesOf(message), _loadSnapshot: memory });
+    // the memory knows what lies where in the archive: it was taken over these very bytes
     python.FS.writeFile(ARCHIVE, await archive);
-    python.runPython(`import importlib; importlib.invalidate_caches()${PREPARE}`);
+    python.runPython(PREPARE);
     return { python, problem: null };
   } catch (error) {
     return { python: null, problem: nameOf(error) };
@@ -87,7 +92,7 @@ async function fromSnapshot(module: Module, message: StartMessage, file: ListedF
 
 async function fromFiles(module: Module, message: StartMessage, archive: Promise<Uint8Array>): Promise<Python> {
   const { loadPyodide } = await module;
-  const python = await loadPyodide({ indexURL: message.pyodide });
+  const python = await loadPyodide(placesOf(message));
   python.FS.writeFile(ARCHIVE, await archive);
   python.runPython(PREPARE);
   return python;

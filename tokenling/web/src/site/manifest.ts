@@ -48,6 +48,7 @@ function isFolder(value: unknown): value is string {
 function wrongParts({ engine, ort, workers, files }: SiteJson): string | null {
   const parts = objectOf(engine);
   if (parts === null || !isFolder(parts.pyodide)) return "/engine/pyodide";
+  if (!isPath(parts.stdlib) || !(parts.stdlib in files)) return "/engine/stdlib";
   if (!isPath(parts.archive) || !(parts.archive in files)) return "/engine/archive";
   if (parts.snapshot !== null && !(isPath(parts.snapshot) && parts.snapshot in files)) return "/engine/snapshot";
   if (!isFolder(ort)) return "/ort";

@@ -12,10 +12,21 @@ export interface Offline {
   update(): void;
 }
 
-/** Registers the service worker of the site. Never rejects: an app that cannot be kept still works while online.
+/** A start that hangs must not keep an older build's page from hearing of a newer one. A guess. */
+const START_MS_MAX = 30_000;
+/** After the start: the egg that is born and the first words go before. A guess. */
+const FIRST_MS = 2000;
+
+/** Registers the service worker of the site, a little after `begun` has settled: it fetches every file of the app, and
+    beside the start itself that cost a first visit a fifth of its time. Never rejects: an app that cannot be kept still
+    works while online.
     `replaced` is called when another build takes this page over that the owner chose in another tab: this build's files
     are kept no longer, and it must not go on beside the newer one. */
-export function keepOffline(site: Site, replaced: () => void = () => undefined): Offline {
+export function keepOffline(
+  site: Site,
+  replaced: () => void = () => undefined,
+  begun: Promise<unknown> = Promise.resolve(),
+): Offline {
   const listeners = new Set<(state: OfflineState) => void>();
   let state: OfflineState = "fetching";
   let waiting: ServiceWorker | null = null;
@@ -27,13 +38,17 @@ export function keepOffline(site: Site, replaced: () => void = () => undefined):
   let asked = false;
   if (container) watchBuild(container, site.build, () => !asked && replaced());
   if (container) {
-    register(container, site, (found) => {
-      waiting = found;
+    const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+    const found = (worker: ServiceWorker) => {
+      waiting = worker;
       set("update_ready");
-    }).then(
-      () => waiting === null && set("ready"),
-      () => set("failed"),
-    );
+    };
+    Promise.race([begun.then(() => after(FIRST_MS)), after(START_MS_MAX)])
+      .then(() => register(container, site, found))
+      .then(
+        () => waiting === null && set("ready"),
+        () => set("failed"),
+      );
   } else state = "unsupported";
   return {
     state: () => state,

@@ -20,7 +20,7 @@ export interface SiteJson {
   v: 1;
   /** Changes with every byte of the app. */
   build: string;
-  engine: { pyodide: string; archive: string; snapshot: string | null };
+  engine: { pyodide: string; stdlib: string; archive: string; snapshot: string | null };
   ort: string;
   workers: { engine: string; brain: string };
   /** Every file of the app by path below the site's root. */

@@ -50,7 +50,8 @@ async function started(files: Pick<StartMessage, "archive" | "snapshot">, slow: 
     vi.stubGlobal("postMessage", (message: FromWorker) => message.kind === "progress" || resolve(message));
   });
   await import("../../src/engine/worker.ts");
-  const message: StartMessage = { kind: "start", pyodide: `${pathToFileURL(folder).href}/`, vigil: null, ...files };
+  const pyodide = `${pathToFileURL(folder).href}/`;
+  const message: StartMessage = { kind: "start", pyodide, stdlib: `${pyodide}stdlib.zip`, vigil: null, ...files };
   (globalThis as unknown as { onmessage: (event: unknown) => void }).onmessage({ data: message });
   const answer = await said;
   await new Promise((resolve) => setTimeout(resolve, 1)); // what nobody took is told a turn later

@@ -7,11 +7,11 @@ const FILE = { bytes: 3, sha256: "ab".repeat(32) };
 const SITE = {
   v: 1,
   build: "0123456789ab",
-  engine: { pyodide: "app/pyodide-314.0.7/", archive: "app/engine-0.zip", snapshot: "app/snapshot-0.bin" },
+  engine: { pyodide: "app/pyodide-314.0.7/", stdlib: "app/stdlib-0.zip", archive: "app/engine-0.zip", snapshot: "app/snapshot-0.bin" },
   ort: "app/ort-1.30.0/",
   workers: { engine: "app/engine-worker-0.js", brain: "app/brain-worker-0.js" },
   files: Object.fromEntries(
-    ["index.html", "app/engine-0.zip", "app/snapshot-0.bin", "app/engine-worker-0.js", "app/brain-worker-0.js"].map(
+    ["index.html", "app/stdlib-0.zip", "app/engine-0.zip", "app/snapshot-0.bin", "app/engine-worker-0.js", "app/brain-worker-0.js"].map(
       (name) => [name, FILE],
     ),
   ),
@@ -52,6 +52,7 @@ describe("a manifest that names what no site has is refused, with the place", ()
     ["Pyodide elsewhere", (site) => ({ ...site, engine: { ...site.engine, pyodide: "https://evil.example/" } }), "/engine/pyodide"],
     ["Pyodide above", (site) => ({ ...site, engine: { ...site.engine, pyodide: "../" } }), "/engine/pyodide"],
     ["an archive that is not listed", (site) => ({ ...site, engine: { ...site.engine, archive: "app/other.zip" } }), "/engine/archive"],
+    ["a library that is not listed", (site) => ({ ...site, engine: { ...site.engine, stdlib: "app/other.zip" } }), "/engine/stdlib"],
     ["a snapshot that is not listed", (site) => ({ ...site, engine: { ...site.engine, snapshot: "app/other.bin" } }), "/engine/snapshot"],
     ["a runtime elsewhere", (site) => ({ ...site, ort: "//evil.example/" }), "/ort"],
     ["a worker elsewhere", (site) => ({ ...site, workers: { ...site.workers, brain: "https://evil.example/w.js" } }), "/workers/brain"],
