@@ -14,7 +14,12 @@ SCRIPT = Path(__file__).with_name("app_home.py")
 START_S_MAX = 60.0
 EXPECT_MS = 60_000
 """The first load of engine and brain on a loaded machine."""
-NETWORK_NOISE = ("Failed to load resource", "net::ERR_", "Service Worker registration blocked")
+NETWORK_NOISE = (
+    "Failed to load resource",
+    "net::ERR_",
+    "Service Worker registration blocked",
+    "An unknown error occurred when fetching the script",  # a service worker's, of a host that was killed
+)
 """What Chromium and Playwright say of what was lost or forbidden on purpose."""
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 900}
