@@ -3,16 +3,19 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from tokenling.runtime.brain import Brain
-from tokenling.runtime.cancellation import Cancellation
+from tokenling.runtime.cancellation import Cancellation, StepCancelled
 from tokenling.runtime.errors import BrainRefused, GenerationRefused, LaneFailed
 from tokenling.runtime.loop import OnToken, run_plan
 from tokenling.runtime.plan import DecodePlan, Generation, Sampling
 from tokenling.runtime.steps import BoundSteps, Steps
 from tokenling.runtime.tags import TokenIndex
 from tokenling.runtime.writer import Writer
+
+T = TypeVar("T")
 
 INSERTION_TOKENS_MAX = 256
 """A lookup's answer: a guess, ten times the engine's longest."""
@@ -31,6 +34,8 @@ class TurnRunner(Protocol):
     @property
     def provider(self) -> str: ...
     async def generate(self, plan: DecodePlan, *, on_token: OnToken | None = None) -> Generation: ...
+    async def turn(self, plan_of: Callable[[], DecodePlan], then: Callable[[DecodePlan, Generation], T]) -> T:
+        """What `then` makes of the generation of the plan that `plan_of` makes. Both may run in another thread."""
 
 
 class Lane:
@@ -56,7 +61,17 @@ class Lane:
             raise BrainRefused("warm_up_failed", failure.subject, failure.found, failure.expected) from None
 
     async def generate(self, plan: DecodePlan, *, on_token: OnToken | None = None) -> Generation:
-        """`decode` in a worker thread: one hop for the whole turn. `on_token` is called in Trio's thread.
+        """`decode` in a worker thread: one hop for the whole turn. `on_token` is called in Trio's thread."""
+        return await self.turn(lambda: plan, _generation, on_token=on_token)
+
+    async def turn(
+        self,
+        plan_of: Callable[[], DecodePlan],
+        then: Callable[[DecodePlan, Generation], T],
+        *,
+        on_token: OnToken | None = None,
+    ) -> T:
+        """A whole turn in a worker thread, with what comes before and behind its `decode`: the event loop stays free.
 
         Cancelling the awaiting scope stops the step that runs; the thread is awaited, never abandoned, so nothing
         touches the lane after this returns or raises `trio.Cancelled`. Only another device than the CPU may hang, in
@@ -71,8 +86,12 @@ class Lane:
             assert on_token is not None
             portal.run_sync_soon(on_token, piece)
 
-        def work() -> Generation:
-            return _decode(self, plan, cancellation, send if on_token else None)
+        def work() -> T:
+            plan = plan_of()
+            generation = _decode(self, plan, cancellation, send if on_token else None)
+            if generation.stop == "cancelled":
+                raise StepCancelled  # nobody waits for what would be made of it
+            return then(plan, generation)
 
         shield = trio.CancelScope(shield=True)
         may_hang = self.brain.device.kind != "cpu"
@@ -85,7 +104,7 @@ class Lane:
                 if may_hang:
                     shield.deadline = trio.current_time() + STUCK_S
 
-        outcome = None
+        outcome: T | _Raised | None = None
         await trio.lowlevel.checkpoint_if_cancelled()
         self.take()  # here and not in the thread: a turn that finds the lane taken must not wait shielded
         try:
@@ -101,8 +120,8 @@ class Lane:
         # outside of the nursery: a failure leaves as itself, not in a group
         await trio.lowlevel.checkpoint_if_cancelled()
         assert outcome is not None, "only a cancelled turn leaves its thread behind"
-        if isinstance(outcome, Exception):
-            raise outcome
+        if isinstance(outcome, _Raised):
+            raise outcome.error
         return outcome
 
     @contextmanager
@@ -124,12 +143,23 @@ class Lane:
         self._turn.release()
 
 
-def _outcome(work: Callable[[], Generation]) -> Generation | Exception:
+def _generation(_plan: DecodePlan, generation: Generation) -> Generation:
+    return generation
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """What a turn raised, carried over the nursery and raised again by the caller."""
+
+    error: Exception
+
+
+def _outcome(work: Callable[[], T]) -> T | _Raised:
     """What `work` gave or raised, as a value."""
     try:
         return work()
-    except Exception as error:  # carried over the nursery and raised again by the caller
-        return error
+    except Exception as error:  # whatever it is: the lane is let go of first
+        return _Raised(error)
 
 
 def open_lane(brain: Brain) -> Lane:
