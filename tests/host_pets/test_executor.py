@@ -474,6 +474,17 @@ async def test_a_wall_clock_set_back_rebases_the_pet_and_loses_nothing(tmp_path:
         assert house.brain.turn_ids
 
 
+async def test_a_failed_turn_does_not_wait_for_a_wall_clock_that_was_set_back(tmp_path: Path) -> None:
+    async with open_house(tmp_path, brain=ScriptedBrain(failing)) as house:
+        owner = await Owner(house).move_in(new_save(house.wall, chatter=0))
+        await owner.say("hello")
+        await house.settle()
+        house.brain.script = lambda turn_id, request: "still here"
+        await house.pass_ms(-2 * DAY_MS)
+        await house.pass_ms(BACK_OFF_FIRST_MS)
+        assert ["still here"] == chat_of(await owner.see(), "pet")
+
+
 async def test_close_cancels_turns_and_keeps_what_was_committed(tmp_path: Path) -> None:
     async with open_house(tmp_path) as house:
         owner = await woken(house, await Owner(house).move_in())

@@ -67,11 +67,17 @@ class Thought(NamedTuple):
 
 
 class Retry(NamedTuple):
-    """A turn that failed: how often in a row, and when it is tried again."""
+    """A turn that failed: how often in a row, when, and when it is tried again."""
 
     turn_id: str
     tries: int
+    failed_ms: int
     at_ms: int
+
+    def rests(self, now_ms: int) -> bool:
+        """Whether it is not tried yet. A clock that was set back to before the failure says nothing of the pause, and
+        the pet would keep silent until that clock has come as far again."""
+        return self.failed_ms <= now_ms < self.at_ms
 
 
 class Seen(NamedTuple):

@@ -277,8 +277,8 @@ class Executor:
         tries = 1 + (pet.retry.tries if pet.retry is not None and pet.retry.turn_id == turn.id else 0)
         pet.failures += 1
         self.turns.failed += 1
-        wait_ms = back_off_ms(pet.failures)
-        pet.retry = Retry(turn.id, tries, self._now_ms() + wait_ms)
+        wait_ms, now = back_off_ms(pet.failures), self._now_ms()
+        pet.retry = Retry(turn.id, tries, now, now + wait_ms)
         pet.waiting_since.clear()
         log.warning("a turn failed", kind=turn.kind, reason=reason, tries=tries, again_in_ms=wait_ms)
         state = self._state_at(pet, record, thought)
@@ -329,7 +329,7 @@ class Executor:
         return False
 
     def _put(self, pet: Resident, record: Record, state: State, turn: Turn, now_ms: int) -> Thought | None:
-        if pet.retry is not None and pet.retry.turn_id == turn.id and pet.retry.at_ms > now_ms:
+        if pet.retry is not None and pet.retry.turn_id == turn.id and pet.retry.rests(now_ms):
             self.clock.schedule(pet.pet_id, pet.retry.at_ms)
             return None
         since = pet.waiting_since.setdefault(turn.kind, trio.current_time())

@@ -68,8 +68,8 @@ export class Leader {
     if (!this.#is("waiting") || this.#closed) return;
     this.#set("taking");
     this.#post({ kind: "yield" });
-    const waitUntil = Date.now() + YIELD_MS_MAX;
-    while (this.#is("taking") && Date.now() < waitUntil) await new Promise((resolve) => setTimeout(resolve, 50));
+    const waitUntil = performance.now() + YIELD_MS_MAX; // the wall clock may be set meanwhile
+    while (this.#is("taking") && performance.now() < waitUntil) await new Promise((resolve) => setTimeout(resolve, 50));
     if (!this.#is("taking")) return;
     this.#asking?.abort();
     await new Promise<void>((led) => void this.#request({ steal: true }, led));

@@ -25,6 +25,7 @@ import type {
 import type { Lane } from "./lane.ts";
 import type { Checkpoint, Row, Wish } from "./layout.ts";
 import { committed, newestOf } from "./layout.ts";
+import { Rest } from "./pause.ts";
 import { HomeProblem, StaleExecution } from "./problems.ts";
 import type { KeptTurn, Records } from "./records.ts";
 import type { Living } from "./rules.ts";
@@ -102,7 +103,7 @@ export class LocalLife {
   #shown: { save: JsonObject; view: Living["view"] } | null = null;
   #thought: Thought | null = null;
   #words: string | null = null;
-  #retry: { turnId: string; tries: number; atMs: number } | null = null;
+  #retry: { turnId: string; tries: number; rest: Rest } | null = null;
   #failures = 0;
   #trouble: HomeSnapshot["trouble"] = null;
   #lateSinceMs: number | null = null;
@@ -129,7 +130,7 @@ export class LocalLife {
 
   /** Forgets the pause after a failure, and looks. */
   retry(): void {
-    if (this.#retry !== null) this.#retry.atMs = 0;
+    this.#retry?.rest.end();
     this.#fault = null;
     this.wake();
   }
@@ -285,8 +286,8 @@ export class LocalLife {
   }
 
   async #ask(engine: Engine, pet: Living, turn: Turn, nowMs: number): Promise<Thought | null> {
-    if (this.#retry !== null && this.#retry.turnId === turn.id && this.#retry.atMs > nowMs)
-      return this.#rest(this.#retry.atMs);
+    const leftMs = this.#retry?.turnId === turn.id ? this.#retry.rest.leftMs(nowMs) : 0;
+    if (leftMs > 0) return this.#rest(nowMs + leftMs);
     const request = await this.#guarded(() => engine.call("build_request", { state: pet.state, turn }));
     this.#thought = { turn, request, ending: new AbortController() };
     this.#parts.onChange(null);
@@ -341,9 +342,10 @@ export class LocalLife {
     const before = this.#retry?.turnId === turn.id ? this.#retry.tries : 0;
     const tries = before + (counts ? 1 : 0);
     this.#failures += 1;
-    const atMs = this.#parts.now() + backOffMs(this.#failures);
-    this.#retry = { turnId: turn.id, tries, atMs };
-    this.#trouble = { code, retryAtMs: atMs };
+    const [nowMs, waitMs] = [this.#parts.now(), backOffMs(this.#failures)];
+    this.#retry = { turnId: turn.id, tries, rest: new Rest() };
+    this.#retry.rest.begin(nowMs, waitMs);
+    this.#trouble = { code, retryAtMs: nowMs + waitMs };
     if (tries < (code === "empty" ? EMPTY_TRIES_MAX : TRIES_MAX)) return this.#parts.onChange(null);
     const pet = await this.#atHome(engine);
     const step = await this.#unlessStale(() => engine.call("skip_turn", { state: pet.state, turn, reason: "failed" }));

@@ -1,4 +1,4 @@
-/* A pause that can be cut short. */
+/* A pause that can be cut short, and one that is asked how much of it is left. */
 
 export class Pause {
   #end: () => void = () => {};
@@ -22,4 +22,23 @@ export class Pause {
 /** The pause before the next try; the last one of the list repeats. */
 export function pauseMs(pauses: readonly number[], tries: number): number {
   return pauses[Math.min(tries, pauses.length - 1)]!;
+}
+
+/** A time to let pass by a clock that may be set while it passes. A clock that stands before the beginning was set back:
+    it says nothing of the rest, and nobody waits for days until it has come as far again. */
+export class Rest {
+  #fromMs = 0;
+  #toMs = 0;
+
+  begin(nowMs: number, ms: number): void {
+    [this.#fromMs, this.#toMs] = [nowMs, nowMs + ms];
+  }
+
+  end(): void {
+    this.#toMs = this.#fromMs;
+  }
+
+  leftMs(nowMs: number): number {
+    return nowMs < this.#fromMs ? 0 : Math.max(0, this.#toMs - nowMs);
+  }
 }

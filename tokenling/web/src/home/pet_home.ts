@@ -25,6 +25,7 @@ import type { LifeParts } from "./local_life.ts";
 import { LocalLife } from "./local_life.ts";
 import { Mover } from "./mover.ts";
 import { Outbox } from "./outbox.ts";
+import { Rest } from "./pause.ts";
 import { HomeProblem } from "./problems.ts";
 import type { Records } from "./records.ts";
 import { TURNS_MAX } from "./records.ts";
@@ -72,7 +73,7 @@ export class PetHome implements Home {
   #gone = false;
   #telling = false;
   #fetching = false;
-  #fetchAtMs = 0;
+  #justAsked = new Rest();
   #ending: Promise<void> = Promise.resolve();
 
   constructor(row: Row, parts: HouseParts) {
@@ -247,9 +248,9 @@ export class PetHome implements Home {
 
   /** Brings the receipts of what it said at its last host; what is silent is asked again later. */
   async #fetchTurns(): Promise<void> {
-    if (this.#fetching || !mayRun(this.#row) || this.#parts.now() < this.#fetchAtMs) return;
+    if (this.#fetching || !mayRun(this.#row) || this.#justAsked.leftMs(this.#parts.now()) > 0) return;
     this.#fetching = true;
-    this.#fetchAtMs = this.#parts.now() + TURNS_AGAIN_MS;
+    this.#justAsked.begin(this.#parts.now(), TURNS_AGAIN_MS);
     try {
       this.#stored(await bringTurnsHome(this.#row, this.#parts.records));
     } catch (error) {

@@ -301,10 +301,18 @@ function opened(): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(DATABASE, DATABASE_VERSION);
     let blocked: ReturnType<typeof setTimeout> | undefined;
+    let gaveUp = false;
     request.onupgradeneeded = (event) => upgrade(request.result, event.oldVersion);
-    request.onblocked = () => (blocked = setTimeout(() => reject(new HomeProblem("records_blocked")), BLOCKED_MS_MAX));
+    request.onblocked = () => {
+      blocked = setTimeout(() => {
+        gaveUp = true;
+        reject(new HomeProblem("records_blocked"));
+      }, BLOCKED_MS_MAX);
+    };
     request.onsuccess = () => {
       clearTimeout(blocked);
+      // it comes when the other tab has gone: held by nobody, it would keep every later app from its records
+      if (gaveUp) return request.result.close();
       resolve(request.result);
     };
     request.onerror = () => {

@@ -7,6 +7,7 @@ import type { Age } from "./conclusions.ts";
 import { ageOf, isSamePet, snapshotTaken } from "./conclusions.ts";
 import type { Checkpoint, Connection, Row, Stamp } from "./layout.ts";
 import { isOlder, modeOf, newestOf } from "./layout.ts";
+import { Rest } from "./pause.ts";
 import { HomeProblem } from "./problems.ts";
 import type { Records } from "./records.ts";
 import { Serial } from "./serial.ts";
@@ -51,7 +52,7 @@ export class RemoteLife {
   #storing: HomeProblem | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #due: { view: PetView; age: Age } | null = null;
-  #storedAtMs = 0;
+  #justStored = new Rest();
   #writing = new Serial();
   #stopped = false;
   readonly sync: Sync;
@@ -158,7 +159,7 @@ export class RemoteLife {
   #keep(view: PetView, age: Age, atOnce: boolean): void {
     // a host that went back must not be taken for an older answer at the next writing
     this.#due = { view, age: this.#due?.age === "back" ? "back" : age };
-    const waitMs = atOnce || age === "back" ? 0 : this.#storedAtMs + CHECKPOINT_EVERY_MS - this.#parts.now();
+    const waitMs = atOnce || age === "back" ? 0 : this.#justStored.leftMs(this.#parts.now());
     clearTimeout(this.#timer);
     if (waitMs <= 0) return void this.flush();
     this.#timer = setTimeout(() => void this.flush(), waitMs);
@@ -180,7 +181,7 @@ export class RemoteLife {
         value: null,
       }));
       this.#storing = null;
-      this.#storedAtMs = now();
+      this.#justStored.begin(now(), CHECKPOINT_EVERY_MS);
       this.#row = row;
       onChange(row);
     } catch (error) {

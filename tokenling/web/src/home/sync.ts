@@ -4,12 +4,15 @@
 
 import type { PetView } from "../contract.ts";
 import type { Connection } from "./layout.ts";
-import { Pause, pauseMs } from "./pause.ts";
+import { Pause, Rest, pauseMs } from "./pause.ts";
 import { HomeProblem, HostSilent } from "./problems.ts";
 import * as wire from "./wire.ts";
 
 const FOREGROUND_POLL_MS = 1000;
 export const HIDDEN_POLL_MS = 15_000;
+/** A long-poll that is answered at once is asked again no sooner than this: whatever answers without waiting, or says
+    news without end, is not asked as fast as it can answer. A guess: less than an owner sees. */
+const APART_MS_MIN = 100;
 /** A pet that is not on the screen: its copy is kept from getting old. A guess. */
 const UNWATCHED_POLL_MS = 60_000;
 /** After a failed long-poll, plain polls for this long before another try: a proxy on the way may not like them. */
@@ -36,7 +39,7 @@ export class Sync {
   #handlers: SyncHandlers;
   #etag: string | null = null;
   #silentTries = 0;
-  #plainUntilMs = 0;
+  #plainPolls = new Rest();
   #stopped = false;
   #request: AbortController | null = null;
   #pause = new Pause();
@@ -90,7 +93,8 @@ export class Sync {
       this.#silentTries = 0;
       if (answer !== null) this.#take(answer, askedAt);
       this.#handlers.onHeard();
-      return this.#pauseAfter(wait && answer === null && now() - askedMs < FOREGROUND_POLL_MS);
+      const tookMs = now() - askedMs;
+      return this.#pauseAfter(wait && answer === null && tookMs < FOREGROUND_POLL_MS, tookMs);
     } catch (error) {
       if (signal.aborted || this.#stopped) return 0;
       return this.#failed(asProblem(error), wait);
@@ -104,15 +108,17 @@ export class Sync {
 
   #mayWait(): boolean {
     const { watched, hidden, now } = this.#handlers;
-    return watched() && !hidden() && this.#etag !== null && this.#silentTries === 0 && now() >= this.#plainUntilMs;
+    return watched() && !hidden() && this.#etag !== null && this.#silentTries === 0 && this.#plainPolls.leftMs(now()) === 0;
   }
 
-  /** The next long-poll begins at once; a host that lets none wait (it is stopping) is asked once a second. */
-  #pauseAfter(cutShort: boolean): number {
-    const { watched, hidden, now } = this.#handlers;
+  /** The next long-poll begins at once; a host that lets none wait (it is stopping, or something on the way took the tag
+      off its answer) is asked once a second. */
+  #pauseAfter(cutShort: boolean, tookMs: number): number {
+    const { watched, hidden } = this.#handlers;
     if (!watched()) return UNWATCHED_POLL_MS;
     if (hidden()) return HIDDEN_POLL_MS;
-    return cutShort || now() < this.#plainUntilMs ? FOREGROUND_POLL_MS : 0;
+    if (cutShort || !this.#mayWait()) return FOREGROUND_POLL_MS;
+    return Math.max(0, APART_MS_MIN - Math.max(0, tookMs));
   }
 
   #failed(problem: HomeProblem, wait: boolean): number {
@@ -123,7 +129,7 @@ export class Sync {
     }
     // the first failed long-poll may only be the way's fault: the plain poll that follows at once tells
     if (wait) {
-      this.#plainUntilMs = now() + PLAIN_POLLS_MS;
+      this.#plainPolls.begin(now(), PLAIN_POLLS_MS);
       return 1;
     }
     const waitMs = Math.max(pauseMs(SILENT_PAUSES_MS, this.#silentTries), retryAfterOf(problem));

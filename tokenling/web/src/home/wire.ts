@@ -153,9 +153,14 @@ function petUrl({ host, id }: Connection): string {
 /** What may take the place of a copy that was good. Whether its rules can be lived is the engine's to say. */
 function isView(value: JsonObject | null): boolean {
   const { save, epoch, revision, status, serverTime, effects } = value ?? {};
-  const numbers = [epoch, revision, serverTime].every((one) => Number.isSafeInteger(one) && (one as number) >= 0);
+  const numbers = [epoch, revision, serverTime].every(isCount);
   const inTime = numbers && (serverTime as number) <= TIME_MS_MAX;
   return inTime && typeof status === "string" && saveIn(save) !== null && Array.isArray(effects);
+}
+
+/** What a host may count with: an epoch of another kind would be stored, sent back, and refused for ever. */
+function isCount(value: Json | undefined): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /** A save by its looks: an object with a name. */
@@ -172,7 +177,7 @@ function recordOf(came: Arrived): Answer {
 }
 
 function answerOf({ status, value }: Arrived): Answer {
-  const number = (field: string) => (typeof value?.[field] === "number" ? value[field] : 0);
+  const number = (field: string) => (isCount(value?.[field]) ? value[field] : 0);
   const text = (field: string) => (typeof value?.[field] === "string" ? value[field] : "");
   const failed = status >= 400;
   return {

@@ -22,6 +22,10 @@ const LIGHT: readonly (readonly [number, string])[] = [
 const HUE_UNKNOWN = 150;
 /** The engine's bound on times, the year 2200. A host may send any number, and no clock can write most of them. */
 const TIME_MS_MAX = 7_258_118_400_000;
+/** A host's save is shown before this page's rules have judged it, and may be of any size. The longest list that the engine
+    keeps has a page a day for a year; its longest text is 400 code points. */
+const LIST_MAX = 400;
+const TEXT_UNITS_MAX = 1000;
 const FACE_OF_FEELING: Record<string, string> = {
   happy: "glad",
   excited: "excited",
@@ -255,15 +259,15 @@ function objectOf(value: Json | undefined): JsonObject {
 }
 
 function objectsOf(value: Json | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.map(objectOf) : [];
+  return Array.isArray(value) ? value.slice(-LIST_MAX).map(objectOf) : [];
 }
 
 function textsOf(value: Json | undefined): string[] {
-  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+  return Array.isArray(value) ? value.slice(-LIST_MAX).filter((item) => typeof item === "string").map(textOf) : [];
 }
 
 function textOf(value: Json | undefined): string {
-  return typeof value === "string" ? value : "";
+  return typeof value === "string" ? value.slice(0, TEXT_UNITS_MAX) : "";
 }
 
 function numberOf(value: Json | undefined): number {

@@ -6,8 +6,9 @@ import { METERS, type Meter, type Meters } from "./model.ts";
 import { DAY_MS, HOUR_MS } from "./times.ts";
 
 const WEEK_MS = 7 * DAY_MS;
-/** An hour each, with room for clocks that are set back. */
-const SAMPLES_MAX = 7 * 24 + 24;
+const WEEK_HOURS = 7 * 24;
+/** An hour each: the week that was, and one of a clock that has been set back since. */
+const SAMPLES_MAX = 2 * WEEK_HOURS;
 /** Between samples further apart than this nothing is drawn: nobody looked. */
 const GAP_MS = 3 * HOUR_MS;
 const SCALE = 10_000;
@@ -30,14 +31,13 @@ function isSample(value: unknown): value is Sample {
   return Array.isArray(value) && value.length === METERS.length + 1 && value.every((part) => Number.isSafeInteger(part));
 }
 
-/** With the body as it is at `atMs`: the last look of an hour counts. A look into the past changes nothing. */
+/** With the body as it is at `atMs`: the last look of an hour counts. What lies ahead was seen by a clock that has been set
+    back since: it is kept for a week, for the clock may have been right then, and never in the way of what is seen now. */
 export function withSample(samples: readonly Sample[], atMs: number, meters: Meters): Sample[] {
   const hour = Math.floor(atMs / HOUR_MS);
-  const last = samples.at(-1);
-  if (last && last[0] > hour) return [...samples];
   const sample = [hour, ...METERS.map((meter) => Math.round(meters[meter] / SCALE))] as unknown as Sample;
-  const before = last?.[0] === hour ? samples.slice(0, -1) : samples;
-  return [...before, sample].filter(([at]) => at > hour - WEEK_MS / HOUR_MS).slice(-SAMPLES_MAX);
+  const others = samples.filter(([at]) => at !== hour && Math.abs(at - hour) < WEEK_HOURS);
+  return [...others, sample].sort(([one], [other]) => one - other).slice(-SAMPLES_MAX);
 }
 
 export function keptSamples(localId: string): Sample[] {

@@ -423,6 +423,16 @@ test("a pet that is only preparing lives on; the stored activation stops it in t
   await expect(sent(life, { kind: "care", action: "stroke" })).rejects.toMatchObject({ code: "not_running" });
 });
 
+test("a failed turn does not wait for a clock that was set back", async () => {
+  const script = scripted((_, count) => (count === 1 ? new Error("worker gone") : "still here."));
+  const life = living(await adopted(), script);
+  await sent(life, say("hello"));
+  await until(() => life.snapshot().trouble !== null);
+  nowMs -= 3 * DAY_MS;
+  life.wake();
+  await until(async () => chatOf((await stored()).save).at(-1)!.who === "pet");
+});
+
 test("back-off doubles from half a minute to half an hour", () => {
   expect([1, 2, 3, 6, 7, 8, 100].map(backOffMs)).toEqual([
     30_000, 60_000, 120_000, 960_000, 1_800_000, 1_800_000, 1_800_000,

@@ -362,3 +362,27 @@ describe("a database that goes away under an open page", () => {
     expect(await told).toBe(why);
   });
 });
+
+test("records that came too late are let go of: nothing stands in the way of a later app", async () => {
+  const held = await new Promise<IDBDatabase>((resolve) => {
+    const request = indexedDB.open(DATABASE, 1);
+    request.onupgradeneeded = () => plainStores(request.result);
+    request.onsuccess = () => resolve(request.result);
+  });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const refused = expect(Records.open(ids)).rejects.toMatchObject({ code: "records_blocked" });
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0));
+  await vi.advanceTimersByTimeAsync(10_000);
+  await refused;
+  vi.useRealTimers();
+  held.close();
+  const blocked = vi.fn();
+  await new Promise<void>((resolve, reject) => {
+    const request = indexedDB.open(DATABASE, DATABASE_VERSION + 1);
+    request.onblocked = blocked;
+    request.onsuccess = () => (request.result.close(), resolve());
+    request.onerror = () => reject(request.error);
+    setTimeout(() => reject(new Error("a tab that gave up still holds the records")), 2000);
+  });
+  expect(blocked).not.toHaveBeenCalled();
+});

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test, vi } from "vitest";
 
 import { Lane, nextOf, PROMOTE_AFTER_MS } from "../../src/home/lane.ts";
 import { Once } from "../../src/home/once.ts";
+import { Rest } from "../../src/home/pause.ts";
 import { Serial } from "../../src/home/serial.ts";
 import { hostTurns, turnSeed } from "../../src/home/turn_links.ts";
 import { isPrivate, originOf } from "../../src/home/wire.ts";
@@ -40,6 +41,16 @@ describe("the lane", () => {
     await Promise.all([first, last, expect(failed).rejects.toThrow("fails")]);
     expect(done).toEqual(["last"]);
   });
+});
+
+test("a rest ends after its time, when it is ended, and when the clock was set back behind its beginning", () => {
+  const rest = new Rest();
+  expect(rest.leftMs(NOW_MS)).toBe(0);
+  rest.begin(NOW_MS, 1000);
+  expect([0, 1, 999, 1000, 5000].map((later) => rest.leftMs(NOW_MS + later))).toEqual([1000, 999, 1, 0, 0]);
+  expect(rest.leftMs(NOW_MS - 1)).toBe(0);
+  rest.end();
+  expect(rest.leftMs(NOW_MS)).toBe(0);
 });
 
 test("serial work keeps its order through a failure", async () => {

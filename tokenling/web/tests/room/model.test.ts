@@ -33,6 +33,15 @@ describe("a model of a save", () => {
     expect(model.offer).toBeNull();
   });
 
+  it("is bounded, whatever a host sends, and keeps what is newest", () => {
+    const many = Array.from({ length: 100_000 }, (_, at) => ({ who: "pet", text: "x".repeat(at === 99_999 ? 50_000 : 1), atMs: at }));
+    const save = { name: "n".repeat(1_000_000), chat: many, diary: many, events: many, memories: many, treasures: Array(100_000).fill("shell") };
+    const model = modelOf({ ...new ScriptedHousehold({}).script.snapshot(), view: { ...shownView(), save, effects: many as never } }) as Model;
+    expect(model.name.length).toBe(1000);
+    for (const list of [model.chat, model.diary, model.events, model.memories, model.treasures]) expect(list.length).toBe(400);
+    expect(model.chat.at(-1)).toMatchObject({ atMs: 99_999, text: "x".repeat(1000) });
+  });
+
   it.each([1e300, -1e300, Number.NaN])("never shows a time that no clock can write: %d", (atMs) => {
     const save = { bornMs: atMs, chat: [{ who: "pet", text: "hi", atMs }], events: [{ kind: "went", item: "pond", atMs }] };
     const snapshot = new ScriptedHousehold({}).script.snapshot();

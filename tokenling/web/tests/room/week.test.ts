@@ -19,9 +19,20 @@ describe("one look an hour is kept", () => {
     expect(week.map(([hour]) => hour)).toEqual([HOUR - 167, HOUR]);
   });
 
-  it("and never one of the past", () => {
-    const kept = [sample(HOUR, 50)];
-    expect(withSample(kept, NOW_MS - 2 * HOUR_MS, meters(1))).toEqual(kept);
+  it("in the order of their hours when the clock is set back", () => {
+    const kept = [sample(HOUR - 3, 30), sample(HOUR, 50)];
+    expect(withSample(kept, NOW_MS - 2 * HOUR_MS, meters(10_000))).toEqual([kept[0], sample(HOUR - 2, 1), kept[1]]);
+  });
+
+  it("whatever a clock that was years ahead has left", () => {
+    const ahead = Array.from({ length: 400 }, (_, at) => sample(HOUR + 20_000 + at, 50));
+    expect(withSample(ahead, NOW_MS, meters(10_000))).toEqual([sample(HOUR, 1)]);
+  });
+
+  it("and a week of a clock that is ahead by less pushes out none of what is seen now", () => {
+    let samples = Array.from({ length: 167 }, (_, at) => sample(HOUR + 1 + at, 50));
+    for (let hour = 0; hour < 168; hour += 1) samples = withSample(samples, NOW_MS + hour * HOUR_MS, meters(10_000));
+    expect(samples.slice(-168)).toEqual(Array.from({ length: 168 }, (_, at) => sample(HOUR + at, 1)));
   });
 });
 

@@ -335,8 +335,10 @@ export async function sayGoodbye(parts: MovingParts, exportedAtMs: number | null
   return sure;
 }
 
-function sameName(typed: string, name: string): boolean {
-  return typed.trim().toLowerCase() === name.trim().toLowerCase();
+/** A letter with an accent may be one sign or two: a keyboard writes the one, a file may have brought the other. */
+export function sameName(typed: string, name: string): boolean {
+  const plain = (text: string) => text.normalize("NFKC").trim().toLowerCase();
+  return plain(typed) === plain(name);
 }
 
 /** What a move under way says above the room, with the ways out that are safe now. */
