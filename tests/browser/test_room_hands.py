@@ -311,3 +311,45 @@ def test_one_polite_region_speaks_and_says_equal_words_twice(guest):
     page.get_by_role("button", name="Lamp").click()
     page.locator("#live", has_text="The lamp is on.").wait_for(state="attached")
     assert "The lamp is on." == page.locator("#live").inner_text()
+
+
+CHOOSE_TWICE = """() => {
+  const choice = document.querySelector('.pets [aria-label="Show Moss"]');
+  choice.click();
+  choice.click();
+}"""
+SPEAK = """(text) => {
+  const { script } = globalThis.gallery;
+  const { view } = script.snapshot();
+  const line = { who: "pet", text, atMs: Date.now(), turn: "r9" };
+  const save = { ...view.save, chat: [...view.save.chat, line] };
+  script.change({ view: { ...view, revision: view.revision + 1, save } });
+}"""
+
+
+def test_a_pet_chosen_at_once_a_second_time_speaks_once(guest):
+    page = show(guest(), "day")
+    page.get_by_role("tab", name="House").click()
+    page.evaluate(CHOOSE_TWICE)
+    page.locator(".room").wait_for()
+    page.wait_for_function("() => document.querySelectorAll('.log .line').length > 0")
+    page.evaluate(SPEAK, "I am here once.")
+    page.locator("#live", has_text="I am here once.").wait_for(state="attached")
+    assert 1 == page.locator("#live").inner_text().count("I am here once.")
+
+
+def test_a_day_that_comes_twice_is_named_twice(guest):
+    page = show(guest(), "day")
+    page.evaluate(
+        """() => {
+          const { script } = globalThis.gallery;
+          const { view } = script.snapshot();
+          const day = 86_400_000;
+          const at = [0, day, 0].map((back) => Date.now() - back);
+          const chat = at.map((atMs, number) => ({ who: "owner", text: `line ${number}`, atMs }));
+          script.change({ view: { ...view, save: { ...view.save, chat } } });
+        }"""
+    )
+    page.locator(".log .line", has_text="line 2").wait_for()
+    rows = [row.inner_text().split("\n")[0] for row in page.locator(".log > li").all()]
+    assert ["Wed 14 Oct", "line 0", "Tue 13 Oct", "line 1", "Wed 14 Oct", "line 2"] == rows

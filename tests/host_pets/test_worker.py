@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 import structlog
 import trio
+import trio.testing
 from trio.testing import MockClock
 
 from tokenling.engine.request import GenerationRequest, Reply
@@ -235,3 +236,24 @@ async def test_a_turn_that_cannot_be_asked_costs_no_worker(autojump_clock: MockC
     outcomes, states = await outcomes_beside_a_gpu(Lane(refuse), Flaky(refuse), "a", "b")
     assert {"a": Failed("prompt_too_long"), "b": Failed("prompt_too_long")} == outcomes
     assert ["ready", "ready"] == states
+
+
+async def test_a_process_that_was_stopped_in_the_middle_of_a_turn_gives_no_lane_up(mock_clock: MockClock) -> None:
+    resumed = trio.Event()
+
+    async def behave(turn_id: str) -> Generated:
+        await resumed.wait()
+        return DONE
+
+    queue = Router([("cuda", "cuda", 1)])
+    worker, job = Worker("cuda", [Lane(behave)], queue, device="cuda"), job_of("a")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(worker.run)
+        queue.put(job)
+        await trio.testing.wait_all_tasks_blocked()
+        mock_clock.jump(10 * GENERATION_S_MAX)
+        await trio.testing.wait_all_tasks_blocked()
+        resumed.set()
+        assert DONE == await job.outcome()
+        assert "disabled" != worker.health().state
+        nursery.cancel_scope.cancel()

@@ -20,6 +20,9 @@ from tokenling.host.routing import Device
 
 GENERATION_S_MAX = 120.0
 """A turn on a lane for longer than this has failed: some hundred times a turn of the shipped brain (a guess)."""
+GENERATION_LOOKS = 12
+"""In so many parts the time is let pass. A process that was stopped as a whole (a paused container, a machine that was
+moved) uses up one of them, however long that was: no lane has failed then, and no GPU is given up for it."""
 CUDA_PROVIDER = "CUDAExecutionProvider"
 """What health calls a GPU that did not start: nobody is there to ask."""
 
@@ -105,7 +108,12 @@ class Worker:
 
     async def _serve(self, generator: Generator, job: Job) -> None:
         began_s = trio.current_time()
-        outcome = await answer(generator, job)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_end_in_time, job)
+            self._settle(job, await answer(generator, job), began_s)
+            nursery.cancel_scope.cancel()
+
+    def _settle(self, job: Job, outcome: Outcome | LaneLost, began_s: float) -> None:
         if isinstance(outcome, LaneLost) and self.device != "cpu":
             self._lost = True
             self._turns = replace(self._turns, lost=self._turns.lost + 1)
@@ -121,9 +129,16 @@ class Worker:
         self._turns = replace(self._turns, **{outcome: getattr(self._turns, outcome) + 1})
 
 
+async def _end_in_time(job: Job) -> None:
+    """Stop a job that has run for `GENERATION_S_MAX` of this process's own time."""
+    for _ in range(GENERATION_LOOKS):
+        await trio.sleep(GENERATION_S_MAX / GENERATION_LOOKS)
+    job.scope.cancel()
+
+
 async def answer(generator: Generator, job: Job) -> Outcome | LaneLost:
-    """The outcome of one job. Cancelling `job.scope` makes it `Cancelled`; only the lane's own cancellation raises."""
-    job.scope.deadline = trio.current_time() + GENERATION_S_MAX
+    """The outcome of one job. Cancelling `job.scope` makes it `Cancelled` where the turn is unwanted, else the lane has
+    taken too long. Only the lane's own cancellation raises."""
     try:
         with job.scope:
             return await generator.generate(job.request, turn_id=job.turn_id)

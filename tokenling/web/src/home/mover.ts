@@ -19,6 +19,9 @@ const MOVE_PAUSES_MS = [1000, 2000, 4000, 8000, 15_000, 30_000];
 /** Definite answers of one run: prepare, activate, and both again a few times; more would be going in circles. */
 const STEPS_MAX = 16;
 
+/** What may go away by itself: a disk gets room again. */
+const PASSING = new Set(["storage_full", "records_failed"]);
+
 export interface MoverParts {
   localId: string;
   records: Records;
@@ -117,8 +120,13 @@ export class Mover {
         await this.#wait(answer, tries++);
         continue;
       }
-      tries = 0;
       const then = await this.#conclude(intent, request, answer);
+      if (then instanceof HostSilent) {
+        asked = null;
+        await this.#wait(then, tries++);
+        continue;
+      }
+      tries = 0;
       asked = then.kind === "ask" ? then.request : null;
       if (this.#ends(then)) return;
       steps += 1;
@@ -154,16 +162,22 @@ export class Mover {
     return { ...answer, saveProblem };
   }
 
-  async #conclude(intent: Intent, request: MoveRequest, answer: Answer): Promise<Then> {
+  /** An answer that the disk does not take is as good as lost: the pet would be nowhere until a reload. */
+  async #conclude(intent: Intent, request: MoveRequest, answer: Answer): Promise<Then | HostSilent> {
     const { records, localId, ids, now, onRow } = this.#parts;
     const means = { ids, nowMs: now() };
-    const { row, value } = await records.change(localId, (before) => {
-      const { row: after, then } = conclude(before, intent, request, answer, means);
-      return { row: after, value: then };
-    });
-    this.#intent = row.entry?.intent ?? null;
-    onRow(row);
-    return value;
+    try {
+      const { row, value } = await records.change(localId, (before) => {
+        const { row: after, then } = conclude(before, intent, request, answer, means);
+        return { row: after, value: then };
+      });
+      this.#intent = row.entry?.intent ?? null;
+      onRow(row);
+      return value;
+    } catch (error) {
+      if (error instanceof HomeProblem && PASSING.has(error.code)) return new HostSilent(error.code);
+      throw error;
+    }
   }
 
   /** Whether the run is over; throws what only the owner can settle. */

@@ -87,12 +87,12 @@ export class App {
       meet: () => void this.meet(),
       importFile: (file) => void this.#importFile(file),
       joinCard: () => void this.#joinCard(),
-      leave: () => void this.start(),
     };
     const companion = new Companion(this.parts, localId, screens);
     this.#companion = companion;
     put(this.page, companion.element);
     await companion.start();
+    if (this.#companion !== companion) return; // another has been chosen while the notes were read
     await this.parts.household.setNotes((notes) => ({ ...notes, current: localId })).catch(() => undefined);
   }
 

@@ -44,8 +44,6 @@ export interface Screens {
   meet(): void;
   importFile(file: File): void;
   joinCard(): void;
-  /** The pet has gone: another one, or an egg. */
-  leave(): void;
 }
 
 export class Companion {
@@ -71,6 +69,7 @@ export class Companion {
   #cameHome = false;
   #came: Record<string, Came> = {};
   #greeted = false;
+  #stopped = false;
 
   constructor(
     private readonly parts: RoomParts,
@@ -114,6 +113,7 @@ export class Companion {
   async start(): Promise<void> {
     const { household, preferences, loading } = this.parts;
     const notes = await household.notes();
+    if (this.#stopped) return; // its owner went on to another pet meanwhile
     const { seen } = notes;
     this.#came = cameOf(notes);
     const mine = seen[this.localId];
@@ -137,6 +137,7 @@ export class Companion {
   }
 
   stop(): void {
+    this.#stopped = true;
     this.#note();
     for (const way of this.#ways.splice(0)) way();
   }

@@ -122,6 +122,9 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "step.park": "The host lets it go",
   "step.arrive": "It moves in here",
   "move.lost": "No answer yet. Nothing is lost: the next try goes on where this one stopped.",
+  "move.lost.storage_full":
+    "This browser has no room left to write the move down. Please make room: it then goes on by itself, and nothing is lost.",
+  "move.lost.records_failed": "This browser could not write the move down. It is tried again, and nothing is lost.",
   "move.seen": "Done",
   "move.retry": "Try now",
   "move.giveup": "Stay where it was",

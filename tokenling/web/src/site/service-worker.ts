@@ -77,13 +77,24 @@ async function networkFirst(request: Request, event: FetchEvent): Promise<Respon
   const kept = await caches.match(address.href, { cacheName: APP_CACHE });
   const asked = fetch(request).then(async (fresh) => {
     // another build's index would name files that this build's cache lacks: it comes with its own worker
-    if (fresh.ok && address.href !== root) await remember(APP_CACHE, address.href, fresh.clone());
-    return fresh.ok || !kept ? fresh : kept;
+    const good = fresh.ok && (address.href === root || (await isManifest(fresh.clone())));
+    if (good && address.href !== root) await remember(APP_CACHE, address.href, fresh.clone());
+    return good || !kept ? fresh : kept;
   });
   if (!kept) return asked;
   event.waitUntil(asked.catch(() => undefined));
   const late = new Promise<Response>((resolve) => setTimeout(() => resolve(kept.clone()), NETWORK_WAIT_MS));
   return Promise.race([asked.catch(() => kept), late]);
+}
+
+/** A page to log in, or one that says to come back later, may stand in its place, and would stay for the days offline. */
+async function isManifest(answer: Response): Promise<boolean> {
+  try {
+    const found = (await answer.json()) as { build?: unknown } | null;
+    return typeof found?.build === "string";
+  } catch {
+    return false;
+  }
 }
 
 /** A full disk must not cost the page its answer. */

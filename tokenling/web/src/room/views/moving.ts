@@ -223,7 +223,8 @@ function makeRoad({ from, to }: Way, { household, localId }: MovingParts) {
 }
 
 function moveProblem(move: NonNullable<HomeSnapshot["move"]>): string {
-  return move.problem?.lost ? say("move.lost") : problemText(move.problem);
+  const { problem } = move;
+  return problem?.lost ? say(`move.lost.${problem.code}`, {}, say("move.lost")) : problemText(problem);
 }
 
 /** The way back into the page. */

@@ -218,6 +218,8 @@ function rowsOf(model: Model, away: Away | null): Row[] {
   const rows: Row[] = [];
   let day = "";
   let told = false;
+  const came = new Map<string, number>();
+  const times = (name: string) => came.set(name, (came.get(name) ?? 0) + 1).get(name);
   const tellAway = () => {
     if (!away || told) return;
     if (away.card) rows.push({ key: "away", kind: "away", card: away.card });
@@ -226,7 +228,8 @@ function rowsOf(model: Model, away: Away | null): Row[] {
   for (const line of model.chat) {
     const lineDay = dayName(line.atMs, model.zone);
     if (away && line.atMs > away.sinceMs) tellAway();
-    if (lineDay !== day) rows.push({ key: `day ${lineDay}`, kind: "day", text: lineDay });
+    // a clock that was set back makes a day come twice, each time with lines of its own
+    if (lineDay !== day) rows.push({ key: `day ${lineDay} ${times(lineDay)}`, kind: "day", text: lineDay });
     day = lineDay;
     const fresh = told && !line.mine;
     rows.push({ key: `line ${fresh ? "fresh " : ""}${line.key}`, kind: "line", line, name: model.name, zone: model.zone, fresh });
