@@ -13,7 +13,7 @@ from tokenling.cli.brain_files import shipped_brain_dir
 from tokenling.cli.hosting import available_cores
 from tokenling.protocol import Status
 from tokenling.store import open_store
-from tools.bench.capacity import idle_turns, population, profile, registered, traffic
+from tools.bench.capacity import idle_turns, owners, population, profile, registered, traffic
 from tools.bench.capacity.owners import Findings, Owed, Present, Seen, report
 from tools.bench.capacity.people import person
 from tools.bench.capacity.served import Usage, parse_metrics
@@ -147,6 +147,14 @@ run (trio/_core/_run.py:1) 1
 """
     assert {"http": 0.4, "rules": 0.3, "dispatch": 0.2, "loop": 0.1} == profile.shares_of(collapsed)
     assert profile.shares_of("") is None
+
+
+async def test_a_window_without_owners_lasts_as_long_as_any(autojump_clock: trio.testing.MockClock) -> None:
+    assert not list(traffic.stays(1, 30.0, as_of=1))
+    began = trio.current_time()
+    found = await owners.run("http://127.0.0.1:1", 1, 30.0, 0.0, 1)
+    assert 30.0 == trio.current_time() - began
+    assert (0, None, {}) == (found["said"], found["within2s"], found["faults"])
 
 
 async def test_an_idle_turn_is_one_write() -> None:
