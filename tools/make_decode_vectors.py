@@ -9,6 +9,7 @@ Logits are integers of a hash over (turn, row, id), so that JavaScript can make 
 
 import hashlib
 import json
+import math
 import random
 import sys
 from collections.abc import Sequence
@@ -251,6 +252,9 @@ class CountingTokenizer:
         data = text.encode()
         whole = [data[at] for at in range(0, len(data), 3)]
         return (*whole, *(256 for _ in range(text.count("\nO"))))
+
+    def tokens_max(self, _text: str) -> float:
+        return math.inf
 
 
 def fits() -> list[JsonValue]:

@@ -14,7 +14,12 @@ SCRIPT = Path(__file__).with_name("app_home.py")
 START_S_MAX = 60.0
 EXPECT_MS = 60_000
 """The first load of engine and brain on a loaded machine."""
-NETWORK_NOISE = ("Failed to load resource", "net::ERR_", "Service Worker registration blocked")
+NETWORK_NOISE = (
+    "Failed to load resource",
+    "net::ERR_",
+    "Service Worker registration blocked",
+    "An unknown error occurred when fetching the script",  # a service worker's, of a host that was killed
+)
 """What Chromium and Playwright say of what was lost or forbidden on purpose."""
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 900}
@@ -53,14 +58,17 @@ class AppHome:
         self.process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE)
         watchdog = threading.Timer(START_S_MAX, self.process.kill)
         watchdog.start()
-        printed = b""
+        printed, self.started = b"", False
         for line in self.process.stdout:
             printed += line
             if found := re.search(rb"http://127\.0\.0\.1:(\d+)", line):
                 self.port = int(found[1])
+                self.started = True
                 break
         watchdog.cancel()
-        assert self.port, f"the host did not start: {printed!r}"
+        if not self.started:
+            self.kill()
+            raise AssertionError(f"the host did not start: {printed!r}")
 
     def kill(self, how: int = signal.SIGKILL) -> None:
         self.process.send_signal(how)

@@ -244,9 +244,15 @@ def pets_of(host: AppHome) -> list[str]:
 
 
 def living_places(house: Household, pet: str, *hosts: AppHome) -> list[str]:
-    """Where the pet is being run now: its page, hosts. One pet, one life: never more than one."""
+    """Where the pet is being run now: its page, hosts. One pet, one life: never more than one. A host counts that ran
+    it before and after the page was looked at: what moves in between the looks is in one place still."""
+
+    def running() -> list[str]:
+        return [host.origin for host in hosts for status in pets_of(host) if status == "active"]
+
+    before = running()
     places = ["page"] if house.pet(pet)["link"] in ("running", "catching_up") else []
-    return places + [host.origin for host in hosts for status in pets_of(host) if status == "active"]
+    return places + [origin for origin in running() if origin in before]
 
 
 def whole(house: Household, pet: str, *words: str) -> None:

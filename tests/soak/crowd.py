@@ -65,9 +65,8 @@ class Visitor:
         while trio.current_time() < until:
             try:
                 with trio.fail_after(ANSWER_S_MAX):
-                    if not self._lives:
-                        await self._moves_in()
-                    await self._chance.choices(choices, weights)[0]()
+                    if self._lives or await self._moves_in():
+                        await self._chance.choices(choices, weights)[0]()
             except (OSError, trio.BrokenResourceError) as error:
                 self._seen.faults[type(error).__name__] += 1
                 await self._wire.close()
@@ -83,12 +82,19 @@ class Visitor:
         self._seen.note(what, status, *expected)
         return answer
 
-    async def _moves_in(self) -> None:
+    async def _moves_in(self) -> bool:
+        """A pet is adopted; not while so many others move in that the host asks to come back later."""
         body = b'{"id":"%s","save":%s}' % (self._who.pet_id.encode(), self._save)
-        status, _, _ = await self._wire.ask("POST", body=body, path="/api/pets")
-        self._seen.note("prepare", status, 200, 201)
+        status, _, answer = await self._wire.ask("POST", body=body, path="/api/pets")
+        is_full = status == 409 and json.loads(answer)["code"] == "host_full"
+        self._seen.note(
+            "prepare, too many at once" if is_full else "prepare", status, *((409,) if is_full else (200, 201))
+        )
+        if status not in (200, 201):
+            return False
         await self._activates(self._save)
         self._lives = True
+        return True
 
     async def _activates(self, save: bytes) -> None:
         head = json.dumps({**self._operation(), "to": "remote", "deviceId": self._who.device_id}).encode()
@@ -131,6 +137,8 @@ class Visitor:
         """Home to the page, and back to the host with what came home."""
         body = {**self._operation(), "to": "local", "deviceId": self._who.device_id}
         parked = json.loads(await self._ask("park", (200,), "POST", "/transfer", body))
+        if "save" not in parked:
+            return  # it is noted
         self._epoch = parked["epoch"]
         await self._looks()
         await self._activates(json.dumps(parked["save"]).encode())

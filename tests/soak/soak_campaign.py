@@ -23,6 +23,7 @@ if __name__ == "__main__":
 from soak.crowd import Seen, crowd
 from soak.flatness import grown
 from tokenling import engine
+from tokenling.cli.hosting import available_cores
 from tools.bench.capacity import population
 from tools.bench.capacity.served import Served
 
@@ -79,7 +80,7 @@ def soak(seconds: float, visitors: int) -> Verdict:
         saves = tuple(
             engine.dump_save(population.lived(days, number, brain_id, now_ms)) for number, days in enumerate((1, 3, 14))
         )
-        with Served(database, lanes=2, numerics="exact", pets_max=1_000_000) as host:
+        with Served(database, lanes=min(2, available_cores()), numerics="exact", pets_max=1_000_000) as host:
             before = host.usage()
             samples, seen = Samples(), Seen()
             trio.run(_under_watch, host, database, samples, seen, saves, visitors, seconds)

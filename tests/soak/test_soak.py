@@ -6,7 +6,7 @@ from soak.crowd import Seen
 from soak.flatness import grown
 from soak.soak_campaign import FILES_GROWTH_MAX, MEMORY_GROWTH_BYTES_MAX, Samples, soak, verdict
 
-SHORT_S = 40.0
+SHORT_S = 120.0
 MIB = 2**20
 REST = {"filesOver": 0, "threadsOver": 0, "parked": 0, "connections": 0}
 

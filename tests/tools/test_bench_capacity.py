@@ -10,15 +10,17 @@ import trio
 
 from tokenling import engine
 from tokenling.cli.brain_files import shipped_brain_dir
+from tokenling.cli.hosting import available_cores
 from tokenling.protocol import Status
 from tokenling.store import open_store
-from tools.bench.capacity import idle_turns, population, profile, registered, traffic
+from tools.bench.capacity import idle_turns, owners, population, profile, registered, traffic
 from tools.bench.capacity.owners import Findings, Owed, Present, Seen, report
 from tools.bench.capacity.people import person
 from tools.bench.capacity.served import Usage, parse_metrics
 from tools.bench.capacity.window import KEPT_UP_MIN, Look, Window
 
 NOW_MS = 1_780_315_200_000
+LANES = min(2, available_cores())
 
 
 def test_twenty_minutes_a_day_are_spread_over_the_clock() -> None:
@@ -147,6 +149,14 @@ run (trio/_core/_run.py:1) 1
     assert profile.shares_of("") is None
 
 
+async def test_a_window_without_owners_lasts_as_long_as_any(autojump_clock: trio.testing.MockClock) -> None:
+    assert not list(traffic.stays(1, 30.0, as_of=1))
+    began = trio.current_time()
+    found = await owners.run("http://127.0.0.1:1", 1, 30.0, 0.0, 1)
+    assert 30.0 == trio.current_time() - began
+    assert (0, None, {}) == (found["said"], found["within2s"], found["faults"])
+
+
 async def test_an_idle_turn_is_one_write() -> None:
     found = await idle_turns.measure(8)
     assert found["turns"] >= 24  # four slots each, some of them behind the end of the hour
@@ -155,7 +165,7 @@ async def test_an_idle_turn_is_one_write() -> None:
 
 
 def test_a_house_of_parked_pets_starts_soon_and_small() -> None:
-    found = registered.measure(1000, 95)
+    found = registered.measure(1000, 95, lanes=LANES)
     assert found.kept
     assert 50 == found.active
     assert found.in_memory < 10  # those whose turn it is just now
@@ -170,7 +180,7 @@ def test_a_short_window_over_a_real_host_is_whole(tmp_path: Path) -> None:
     database = tmp_path / "pets.sqlite"
     brain_id = str(json.loads((shipped_brain_dir() / "brain.json").read_text())["id"])
     trio.run(lambda: population.write(database, active=40, parked=0, brain_id=brain_id, behind_ms=30 * 60_000))
-    with Served(database, lanes=2, numerics="exact", pets_max=40) as host:
+    with Served(database, lanes=LANES, numerics="exact", pets_max=40) as host:
         wait_until_looked_round(host, 40)
         window = measure(host, Plan(40, 12.0, 1.0, as_of=400))
         host.stop()

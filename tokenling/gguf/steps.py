@@ -45,6 +45,9 @@ class _Bound:
 class BufferedSteps:
     """One sequence of at most `capacity` tokens, from an empty cache on. Not safe for two threads."""
 
+    top: None = None
+    """These graphs sort no logits."""
+
     def __init__(self, model: "Model", capacity: int, cancellation: Cancellation) -> None:
         # the C classes behind onnxruntime.OrtValue and OrtDevice: vectors hold nothing else
         from onnxruntime.capi import onnxruntime_pybind11_state as binding

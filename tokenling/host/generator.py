@@ -2,7 +2,16 @@
 
 from tokenling.engine.request import GenerationRequest
 from tokenling.host.ports import Generated, TurnRefused
-from tokenling.runtime import Brain, GenerationRefused, TurnRunner, make_receipt, plan_turn, reply_of
+from tokenling.runtime import (
+    Brain,
+    DecodePlan,
+    Generation,
+    GenerationRefused,
+    TurnRunner,
+    make_receipt,
+    plan_turn,
+    reply_of,
+)
 
 
 class BrainGenerator:
@@ -30,10 +39,12 @@ class BrainGenerator:
 
     async def generate(self, request: GenerationRequest, *, turn_id: str) -> Generated:
         """Run the turn and write its turn receipt. Raises `TurnRefused`, or the runtime's `LaneFailed`."""
+
+        def told(plan: DecodePlan, generation: Generation) -> Generated:
+            receipt = make_receipt(plan, generation, self._brain, self._lane, request=request)
+            return Generated(reply_of(generation), receipt.owner_json())
+
         try:
-            plan = plan_turn(request, self._brain)
+            return await self._lane.turn(lambda: plan_turn(request, self._brain), told)
         except GenerationRefused as refused:
             raise TurnRefused(refused.code) from None
-        generation = await self._lane.generate(plan)
-        receipt = make_receipt(plan, generation, self._brain, self._lane, request=request)
-        return Generated(reply_of(generation), receipt.owner_json())

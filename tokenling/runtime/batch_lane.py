@@ -11,7 +11,7 @@ The thread lives while there are turns: it is started by the first and ends behi
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tokenling.runtime.brain import Brain
 from tokenling.runtime.cancellation import Cancellation, StepCancelled
@@ -27,6 +27,8 @@ from tokenling.runtime.writer import Writer
 
 if TYPE_CHECKING:
     import outcome as outcomes
+
+T = TypeVar("T")
 
 
 class _Turn:
@@ -267,3 +269,8 @@ class BatchPool:
     async def generate(self, plan: DecodePlan, *, on_token: OnToken | None = None) -> Generation:
         """As `BatchLane.generate`, on the lane that has the fewest turns."""
         return await min(self._lanes, key=len).generate(plan, on_token=on_token)
+
+    async def turn(self, plan_of: Callable[[], DecodePlan], then: Callable[[DecodePlan, Generation], T]) -> T:
+        """As `Lane.turn`, but what comes before and behind is done here: a lane's thread writes for others then."""
+        plan = plan_of()
+        return then(plan, await self.generate(plan))

@@ -30,6 +30,7 @@ from tokenling.runtime.ort import (
 )
 from tokenling.runtime.rewrite import rewrite
 from tokenling.runtime.tokenizer import Tokenizer, load_tokenizer
+from tokenling.runtime.top import TopNames, with_top
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -91,6 +92,8 @@ class Brain:
     """What goes in front of every prompt: the BOS of a model that was trained with one."""
     device: Device = CPU
     lanes: int = 1
+    top: TopNames | None = None
+    """Where the session's graph finds a row's greatest logits by itself: the names of those outputs."""
 
     @property
     def model_type(self) -> str:
@@ -136,9 +139,10 @@ def open_brain(
     folder = str((root / graph_file).parent) if len(digests) > len(documents) + 1 else None
     rewritten = rewrite(graph, graph_file)
     del graph  # a large graph's bytes are not kept while ONNX Runtime makes its own of them
-    session = open_session(rewritten.model, numerics, threads, graph_file, folder=folder, arena=lanes == 1)
+    model, top = with_top(rewritten.model, graph_file, config.vocabulary)
+    session = open_session(model, numerics, threads, graph_file, folder=folder, arena=lanes == 1)
     unread = rewritten.unread
-    del rewritten
+    del rewritten, model
     return_freed_memory()
     return Brain(
         id=manifest.id,
@@ -149,13 +153,14 @@ def open_brain(
         numerics=numerics,
         threads=threads,
         config=config,
-        layout=check_graph(*signature(session), config),
+        layout=check_graph(*signature(session, added=top or ()), config),
         tokenizer=tokenizer,
         file_sha256=digests,
         ort_version=ort_version,
         ort_session=session,
         unread=unread,
         lanes=lanes,
+        top=top,
     )
 
 
@@ -172,7 +177,7 @@ def on_cuda(brain: Brain, path: Path | str, *, index: int) -> Brain:
     rewritten = rewrite(graph, graph_file, attention=False)
     session = open_session(rewritten.model, brain.numerics, brain.threads, graph_file, folder=folder, device=device)
     layout = check_graph(*signature(session), brain.config)
-    return replace(brain, ort_session=session, layout=layout, unread=rewritten.unread, device=device)
+    return replace(brain, ort_session=session, layout=layout, unread=rewritten.unread, device=device, top=None)
 
 
 def stored_graph(brain: Brain, root: Path) -> tuple[bytes, str, str | None]:

@@ -2,17 +2,24 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Protocol
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from tokenling.runtime.brain import Brain
-from tokenling.runtime.cancellation import Cancellation
+from tokenling.runtime.cancellation import Cancellation, StepCancelled
 from tokenling.runtime.errors import BrainRefused, GenerationRefused, LaneFailed
 from tokenling.runtime.loop import OnToken, run_plan
 from tokenling.runtime.plan import DecodePlan, Generation, Sampling
 from tokenling.runtime.steps import BoundSteps, Steps
 from tokenling.runtime.tags import TokenIndex
 from tokenling.runtime.writer import Writer
+
+if TYPE_CHECKING:
+    import outcome as outcomes
+    import trio
+
+T = TypeVar("T")
 
 INSERTION_TOKENS_MAX = 256
 """A lookup's answer: a guess, ten times the engine's longest."""
@@ -31,6 +38,8 @@ class TurnRunner(Protocol):
     @property
     def provider(self) -> str: ...
     async def generate(self, plan: DecodePlan, *, on_token: OnToken | None = None) -> Generation: ...
+    async def turn(self, plan_of: Callable[[], DecodePlan], then: Callable[[DecodePlan, Generation], T]) -> T:
+        """What `then` makes of the generation of the plan that `plan_of` makes. Both may run in another thread."""
 
 
 class Lane:
@@ -38,13 +47,11 @@ class Lane:
 
     def __init__(self, brain: Brain, *, steps: type[Steps] | None = None) -> None:
         """`steps`: how a step runs; by the brain's device where nothing else is said."""
-        import trio
 
         self.brain = brain
         self.provider = brain.device.provider
         self.steps = steps or (Steps if brain.device.kind == "cpu" else BoundSteps)
         self.index = TokenIndex(brain.tokenizer.table)
-        self._limiter = trio.CapacityLimiter(1)
         self._turn = threading.Lock()
 
     def warm_up(self) -> None:
@@ -56,7 +63,17 @@ class Lane:
             raise BrainRefused("warm_up_failed", failure.subject, failure.found, failure.expected) from None
 
     async def generate(self, plan: DecodePlan, *, on_token: OnToken | None = None) -> Generation:
-        """`decode` in a worker thread: one hop for the whole turn. `on_token` is called in Trio's thread.
+        """`decode` in a worker thread: one hop for the whole turn. `on_token` is called in Trio's thread."""
+        return await self.turn(lambda: plan, _generation, on_token=on_token)
+
+    async def turn(
+        self,
+        plan_of: Callable[[], DecodePlan],
+        then: Callable[[DecodePlan, Generation], T],
+        *,
+        on_token: OnToken | None = None,
+    ) -> T:
+        """A whole turn in a worker thread, with what comes before and behind its `decode`: the event loop stays free.
 
         Cancelling the awaiting scope stops the step that runs; the thread is awaited, never abandoned, so nothing
         touches the lane after this returns or raises `trio.Cancelled`. Only another device than the CPU may hang, in
@@ -71,39 +88,25 @@ class Lane:
             assert on_token is not None
             portal.run_sync_soon(on_token, piece)
 
-        def work() -> Generation:
-            return _decode(self, plan, cancellation, send if on_token else None)
+        def work() -> T:
+            plan = plan_of()
+            generation = _decode(self, plan, cancellation, send if on_token else None)
+            if generation.stop == "cancelled":
+                raise StepCancelled  # nobody waits for what would be made of it
+            return then(plan, generation)
 
-        shield = trio.CancelScope(shield=True)
-        may_hang = self.brain.device.kind != "cpu"
-
-        async def stop_when_cancelled() -> None:
-            try:
-                await trio.sleep_forever()
-            finally:
-                cancellation.cancel()
-                if may_hang:
-                    shield.deadline = trio.current_time() + STUCK_S
-
-        outcome = None
         await trio.lowlevel.checkpoint_if_cancelled()
         self.take()  # here and not in the thread: a turn that finds the lane taken must not wait shielded
-        try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(stop_when_cancelled)
-                with shield:
-                    run = trio.to_thread.run_sync
-                    outcome = await run(_outcome, work, limiter=self._limiter, abandon_on_cancel=may_hang)
-                nursery.cancel_scope.cancel()
-        finally:
-            if outcome is not None:
-                self.let_go()
-        # outside of the nursery: a failure leaves as itself, not in a group
+        may_hang = self.brain.device.kind != "cpu"
+        hop: _Hop[_Made[T] | _Raised] = _Hop(cancellation.cancel, STUCK_S if may_hang else None)
+        outcome = await hop.run(lambda: _outcome(work))
+        if outcome is not None:
+            self.let_go()
         await trio.lowlevel.checkpoint_if_cancelled()
         assert outcome is not None, "only a cancelled turn leaves its thread behind"
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
+        if isinstance(outcome, _Raised):
+            raise outcome.error
+        return outcome.value
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -124,12 +127,86 @@ class Lane:
         self._turn.release()
 
 
-def _outcome(work: Callable[[], Generation]) -> Generation | Exception:
+def _generation(_plan: DecodePlan, generation: Generation) -> Generation:
+    return generation
+
+
+@dataclass(frozen=True, slots=True)
+class _Made(Generic[T]):
+    """What a turn gave."""
+
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """What a turn raised, to be raised again by the caller."""
+
+    error: Exception
+
+
+def _outcome(work: Callable[[], T]) -> _Made[T] | _Raised:
     """What `work` gave or raised, as a value."""
     try:
-        return work()
-    except Exception as error:  # carried over the nursery and raised again by the caller
-        return error
+        return _Made(work())
+    except Exception as error:  # whatever it is: the lane is let go of first
+        return _Raised(error)
+
+
+class _Hop(Generic[T]):
+    """One call in another thread, awaited to its end whatever is cancelled meanwhile.
+
+    Trio's own `to_thread.run_sync` cannot tell the call that it is unwanted. A task beside it that waits for a
+    cancellation can, and costs two more rounds of the event loop behind each turn, milliseconds in which a lane of a
+    busy host has nothing to do (docs/capacity.md).
+    """
+
+    def __init__(self, on_cancel: Callable[[], None], stuck_s: float | None) -> None:
+        """`on_cancel` asks the call to end soon; `stuck_s` after that it is left behind, if it may be at all."""
+        import trio
+
+        self._on_cancel = on_cancel
+        self._stuck_s = stuck_s
+        self._task = trio.lowlevel.current_task()
+        self._portal = trio.lowlevel.current_trio_token()
+        self._is_over = False
+
+    async def run(self, call: Callable[[], T]) -> T | None:
+        """What `call`, which must not raise, gives; None when it was left behind. No checkpoint for cancellation."""
+        import trio
+
+        trio.lowlevel.start_thread_soon(call, self._deliver, "tokenling lane")
+        result: T | None = await trio.lowlevel.wait_task_rescheduled(self._abort)
+        return result
+
+    def _deliver(self, result: "outcomes.Outcome[T]") -> None:
+        """In the thread: its last act. A call that was left behind may outlive the event loop."""
+        import trio
+
+        with suppress(trio.RunFinishedError):
+            self._portal.run_sync_soon(self._end, result)
+
+    def _end(self, result: "outcomes.Outcome[T] | None") -> None:
+        import outcome as outcomes
+        import trio
+
+        if not self._is_over:
+            self._is_over = True
+            trio.lowlevel.reschedule(self._task, outcomes.Value(None) if result is None else result)
+
+    def _abort(self, _raise_cancel: object) -> "trio.lowlevel.Abort":
+        import trio
+
+        self._on_cancel()
+        if self._stuck_s is not None:
+            trio.lowlevel.spawn_system_task(self._leave_behind, self._stuck_s)
+        return trio.lowlevel.Abort.FAILED
+
+    async def _leave_behind(self, after_s: float) -> None:
+        import trio
+
+        await trio.sleep(after_s)
+        self._end(None)
 
 
 def open_lane(brain: Brain) -> Lane:

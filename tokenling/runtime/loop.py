@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from tokenling.runtime.cancellation import Cancellation, StepCancelled
 from tokenling.runtime.plan import DecodePlan, Generation
 from tokenling.runtime.sampling import Logits, could_choose
+from tokenling.runtime.top import Top
 from tokenling.runtime.writer import Writer
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ VerdictKind: TypeAlias = Literal["identical", "near_tie", "different", "not_prov
 
 class SequenceSteps(Protocol):
     """One sequence that grows. Both raise `StepCancelled` when it was stopped and `LaneFailed` when a step failed."""
+
+    @property
+    def top(self) -> Top | None:
+        """The greatest logits of the last step, where something has found them already."""
 
     def prefill(self, ids: Sequence[int], chunk: int) -> Logits:
         """Run a prompt, at most `chunk` tokens a step (0 for all at once); the last token's logits (vocabulary,)."""
@@ -53,7 +58,7 @@ def run_plan(steps: SequenceSteps, writer: Writer, plan: DecodePlan, on_token: O
     try:
         logits = steps.prefill(plan.prompt_ids, plan.prefill_chunk)
         decoding = time.perf_counter()
-        while feed := writer.write(logits):
+        while feed := writer.write(logits, steps.top):
             if on_token is not None and writer.piece:
                 on_token(writer.piece)
             logits = steps.step(feed)

@@ -273,13 +273,14 @@ def write_model(
     opset: int | None = None,
     ir: int | None = None,
     declared: tuple[Sequence[bytes], Sequence[bytes]] | None = None,
+    more_outputs: Sequence[bytes] = (),
 ) -> bytes:
     """The model with other nodes, more constants, and, where given, another version of the default operators and of
-    the format, and other declared inputs and outputs. What is said of values in between is left out."""
+    the format, other declared inputs and outputs, and more outputs. What is said of values in between is left out."""
     changed: list[bytes | memoryview] = []
     for number, value, raw in raw_fields(memoryview(model), ""):
         if number == _MODEL_GRAPH and isinstance(value, memoryview):
-            changed.append(bytes_field(number, *_graph_parts(value, nodes, constants, declared)))
+            changed.append(bytes_field(number, *_graph_parts(value, nodes, constants, declared, more_outputs)))
         elif number == _MODEL_OPSET and isinstance(value, memoryview) and opset is not None:
             is_default = not _parts(value, "")[0].get(1, "")
             changed.append(bytes_field(number, integer_field(2, opset)) if is_default else raw)
@@ -295,6 +296,7 @@ def _graph_parts(
     nodes: Iterable[Node],
     constants: Iterable[bytes],
     declared: tuple[Sequence[bytes], Sequence[bytes]] | None,
+    more_outputs: Sequence[bytes],
 ) -> Iterator[bytes | memoryview]:
     yield from (bytes_field(_GRAPH_NODE, node.raw) for node in nodes)
     yield from (bytes_field(_GRAPH_CONSTANT, constant) for constant in constants)
@@ -304,3 +306,4 @@ def _graph_parts(
         yield from (bytes_field(_GRAPH_INPUT, info) for info in declared[0])
         yield from (bytes_field(_GRAPH_OUTPUT, info) for info in declared[1])
     yield from (raw for number, _, raw in raw_fields(graph, "") if number not in replaced)
+    yield from (bytes_field(_GRAPH_OUTPUT, info) for info in more_outputs)  # behind those that were there

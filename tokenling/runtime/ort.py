@@ -5,7 +5,7 @@ import ctypes
 import io
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -189,9 +189,12 @@ def return_freed_memory() -> None:
         trim(0)
 
 
-def signature(session: "onnxruntime.InferenceSession") -> tuple[tuple[TensorInfo, ...], tuple[TensorInfo, ...]]:
-    """What the session takes and gives."""
-    return _infos(session.get_inputs()), _infos(session.get_outputs())
+def signature(
+    session: "onnxruntime.InferenceSession", *, added: Collection[str] = ()
+) -> tuple[tuple[TensorInfo, ...], tuple[TensorInfo, ...]]:
+    """What the session takes and gives, but for the outputs that were `added` to its file's."""
+    outputs = tuple(info for info in _infos(session.get_outputs()) if info.name not in added)
+    return _infos(session.get_inputs()), outputs
 
 
 def _infos(arguments: "Sequence[onnxruntime.NodeArg]") -> tuple[TensorInfo, ...]:

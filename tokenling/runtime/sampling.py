@@ -140,6 +140,24 @@ def choose(logits: Logits, sampling: Sampling, step: int) -> Draw:
     if sampling.temperature_milli == 0:
         return _choose_greatest(logits)
     top = top_values(logits, sampling.top_k)
+    at, near_tie = _drawn(top, sampling, step)
+    return Draw(id_of(logits, top, at), near_tie)
+
+
+def choose_among(values: Logits, ids: Sequence[int], sampling: Sampling, step: int) -> Draw:
+    """The token of this step, as `choose` would have it, out of the greatest legal logits and their ids.
+
+    Greatest first, equals by the lower id, all finite, and at least `top_k` (two, for a greedy choice) where there are.
+    """
+    if sampling.temperature_milli == 0:
+        runner_up = float(values[1]) if len(ids) > 1 else -math.inf
+        return Draw(ids[0], float(values[0]) - runner_up <= 2 * NEAR_TIE_LOGIT)
+    at, near_tie = _drawn(values[: sampling.top_k] if sampling.top_k else values, sampling, step)
+    return Draw(ids[at], near_tie)
+
+
+def _drawn(top: Logits, sampling: Sampling, step: int) -> tuple[int, bool]:
+    """The place that the step's draw picks in the sorted logits, and whether it was near a tie."""
     greatest = _finite(float(top[0]))
     # few numbers are quicker in a list: each one that leaves an array becomes an object on the way
     sums = np.add.accumulate(weights_of(top, greatest, sampling.temperature_milli)).tolist()
@@ -147,7 +165,7 @@ def choose(logits: Logits, sampling: Sampling, step: int) -> Draw:
     draw = draw64(sampling.seed, step)
     at = picked(sums, (draw * total) >> 64)
     edges = (sums[at - 1] if at else 0, sums[at])
-    return Draw(id_of(logits, top, at), _is_near(edges, total, draw, sampling.temperature_milli))
+    return at, _is_near(edges, total, draw, sampling.temperature_milli)
 
 
 def _choose_greatest(logits: Logits) -> Draw:

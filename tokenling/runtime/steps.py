@@ -15,6 +15,7 @@ import numpy as np
 from tokenling.runtime.cancellation import Cancellation, StepCancelled
 from tokenling.runtime.errors import LaneFailed
 from tokenling.runtime.sampling import Logits
+from tokenling.runtime.top import Top, read_top
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -45,7 +46,11 @@ class Steps:
         self.tokens = 0  # in the caches
         self._fed = [item for item in layout.inputs if item.name not in brain.unread]
         self._feed_names = [item.name for item in self._fed] + [pair.past for pair in layout.caches]
-        self._fetch_names = ["logits", *(pair.present for pair in layout.caches)]
+        self._fetch_names = ["logits", *(pair.present for pair in layout.caches), *(brain.top or ())]
+        self._presents = range(1, 1 + len(layout.caches))
+        self._tops = range(self._presents.stop, len(self._fetch_names))
+        self.top: Top | None = None
+        """The greatest logits of the last step, where the graph finds them and all are finite."""
         self._devices = [self._device] * len(self._fetch_names)
         self._empty = [_empty_cache(brain, pair) for pair in layout.caches]
         self.pasts: Sequence[onnxruntime.OrtValue] = [self._new_value(cache, self._device) for cache in self._empty]
@@ -78,7 +83,8 @@ class Steps:
             if self._cancellation.is_cancelled:
                 raise StepCancelled from None
             raise LaneFailed("ort_failed", "ONNX Runtime", str(error), "a step that runs") from None
-        self.take([fetches[at] for at in range(1, len(fetches))], len(ids))
+        self.take([fetches[at] for at in self._presents], len(ids))
+        self.top = read_top(*(fetches[at].numpy() for at in self._tops)) if self._tops else None
         return self._last_row(fetches[0].numpy(), len(ids))
 
     def _run(self, token_values: "Iterable[onnxruntime.OrtValue]") -> "Sequence[onnxruntime.OrtValue]":
@@ -154,6 +160,7 @@ class BoundSteps(Steps):
         import onnxruntime
 
         super().__init__(brain, capacity, cancellation)
+        self._tops = range(0)  # only the logits come back
         self._wrap = onnxruntime.OrtValue
         self._place = (brain.device.kind, brain.device.index)
         shape = [1, brain.layout.kv_heads, 0, brain.layout.head_dim]

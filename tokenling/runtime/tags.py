@@ -186,12 +186,21 @@ _BROKEN = Walk(OUTSIDE, illegal=True)
 _ILLEGAL = np.float32(-np.inf)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Cut:
     """Which tokens may be written, as the shorter of two lists: the legal ids, or those that are not."""
 
     ids: Integers
     holds_legal: bool
+    _illegal: frozenset[int] | None = None
+
+    @property
+    def illegal(self) -> frozenset[int]:
+        """The ids that may not be written, of a cut that lists those."""
+        assert not self.holds_legal
+        if self._illegal is None:
+            self._illegal = frozenset(self.ids.tolist())
+        return self._illegal
 
     def over(self, logits: Logits, into: Logits) -> Logits:
         """`logits` with -inf for every illegal token: written to `into`, or themselves when all are legal."""

@@ -1,5 +1,7 @@
 """Text to token ids, and each id's own bytes: all that decoding needs, so generated text never leaves byte order."""
 
+import math
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,6 +10,12 @@ from tokenling.runtime.errors import BrainRefused
 
 if TYPE_CHECKING:
     import tokenizers
+
+
+SPACE_BYTES = 1
+"""A byte-level tokenizer may put a space in front."""
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+"""The library's own threads gain nothing on texts of a prompt's length, and lanes have theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +28,20 @@ class TokenTable:
 class Tokenizer:
     """A byte-level BPE tokenizer. Special tokens are never read out of text: what an owner types stays text."""
 
-    def __init__(self, inner: "tokenizers.Tokenizer", table: TokenTable) -> None:
+    def __init__(self, inner: "tokenizers.Tokenizer", table: TokenTable, *, is_plain: bool = False) -> None:
+        """`is_plain`: each token writes a byte or more of the text as it is."""
         self._inner = inner
+        self._is_plain = is_plain
         self.table = table
 
     def encode(self, text: str) -> tuple[int, ...]:
         """The ids of `text`, nothing added in front or behind."""
-        return tuple(self._inner.encode(text, add_special_tokens=False).ids)
+        # a batch of one: the library lets go of Python's interpreter for a batch, and keeps no offsets in the quick way
+        return tuple(self._inner.encode_batch_fast([text], add_special_tokens=False)[0].ids)
+
+    def tokens_max(self, text: str) -> float:
+        """No more tokens than this; infinite where the tokenizer's kind does not tell."""
+        return len(text.encode("utf-8", "surrogatepass")) + SPACE_BYTES if self._is_plain else math.inf
 
     def decode(self, ids: tuple[int, ...]) -> str:
         """The text of `ids`, broken UTF-8 dropped."""
@@ -42,7 +57,8 @@ def load_tokenizer(data: bytes, vocabulary: int) -> Tokenizer:
     inner.no_truncation()
     inner.no_padding()
     inner.encode_special_tokens = True
-    return Tokenizer(inner, _token_table(inner.get_vocab(with_added_tokens=True), _added(document), vocabulary))
+    table = _token_table(inner.get_vocab(with_added_tokens=True), _added(document), vocabulary)
+    return Tokenizer(inner, table, is_plain=inner.normalizer is None)
 
 
 def _check_byte_level(document: JsonObject) -> None:

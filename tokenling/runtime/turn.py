@@ -59,7 +59,11 @@ def fit_prompt(request: GenerationRequest, tokenizer: Tokenizer, budget: int) ->
 
 
 def _first_line(request: GenerationRequest, tokenizer: Tokenizer, budget: int) -> int:
-    """The oldest line kept by the pieces' own counts. Only as many of the newest lines are counted as could matter."""
+    """The oldest line kept by the pieces' own counts. Only as many of the newest lines are counted as could matter, and
+    none where there is room for each byte."""
+    pieces = (prompt_text(request.header, (), ""), *(line + "\n" for line in request.lines), request.prefix)
+    if sum(map(tokenizer.tokens_max, pieces)) <= budget:
+        return 0
     header = _count(tokenizer, prompt_text(request.header, (), ""))
     prefix = _count(tokenizer, request.prefix)
     if header + prefix > budget:

@@ -128,6 +128,7 @@ with zipfile.ZipFile("/sources.zip") as found, zipfile.ZipFile("/compiled.zip", 
     neither; a page that starts from the snapshot has the browser's own clock and chance again.) */
 function standStill() {
   process.argv[1] = "/build.mjs"; // Python keeps the program's name and place in its memory
+  process.env.TZ = "UTC"; // and reads a zip's times in the machine's zone
   let ticks = 0;
   Date.now = () => Date.UTC(2026, 0, 1);
   performance.now = () => (ticks += 1);

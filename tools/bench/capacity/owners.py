@@ -208,6 +208,7 @@ async def run(address: str, pets: int, seconds: float, settle_s: float, as_of: i
     """All stays of a window; what is said before `settle_s` is not counted."""
     findings, began = Findings(time.monotonic() + settle_s), trio.current_time()
     async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.sleep, seconds)  # of few pets no owner may be here: the window lasts all the same
         for stay in stays(pets, seconds, as_of=as_of):
             nursery.start_soon(Present(address, stay, findings).stay, began)
     return report(findings)

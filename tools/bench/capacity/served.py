@@ -88,7 +88,7 @@ class Served:
             self.metrics_page, self.address = self._addresses()
             self.health()
         except BaseException:
-            self.process.kill()
+            self._end()
             raise
         finally:
             watchdog.cancel()
@@ -111,6 +111,9 @@ class Served:
     def __exit__(
         self, _type: type[BaseException] | None, _error: BaseException | None, _t: TracebackType | None
     ) -> None:
+        self._end()
+
+    def _end(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()

@@ -4,9 +4,11 @@ import type { Command, Home, HomeSnapshot, HouseholdSnapshot } from "../contract
 import { alertsOf, alertsPermission, askForAlerts, showAlert, wantedAlerts } from "./alerts.ts";
 import { freshEffects, playOf, type Play } from "./effects.ts";
 import { newsSince } from "./events.ts";
+import { followByFrame } from "./frames.ts";
 import { speaksOfHarm } from "./help.ts";
 import { startIdle } from "./idle.ts";
 import { hatchedMs, noteHatched, notePlayed, playedId } from "./kept.ts";
+import { Keeping } from "./keeping.ts";
 import { percentOf } from "./loading.ts";
 import { modelOf, type ChatLine, type DiaryPage, type Model } from "./model.ts";
 import type { RoomParts } from "./parts.ts";
@@ -17,7 +19,6 @@ import { dayAndTime } from "./times.ts";
 import { keptSamples, noteBody } from "./week.ts";
 import { bannersOf } from "./notices.ts";
 import type { Banner } from "./views/banners.ts";
-import { showCard } from "./views/cards.ts";
 import { playCatch } from "./views/catch.ts";
 import { makeDiary } from "./views/diary.ts";
 import { makeFrame, stateLine, type Tab } from "./views/frame.ts";
@@ -25,9 +26,8 @@ import { makeHome } from "./views/home.ts";
 import { hostName, makeHouse, type HouseActions } from "./views/house.ts";
 import { makeLife } from "./views/life.ts";
 import { openMind } from "./views/mind.ts";
-import { moveHere, moveToHost, recover, sayGoodbye, type MovingParts } from "./views/moving.ts";
+import { moveHere, moveToHost, recover } from "./views/moving.ts";
 import { chooseFood, chooseOffer, offerName } from "./views/offers.ts";
-import { confirm } from "./views/sheet.ts";
 import { awayCard, makeTalk } from "./views/talk.ts";
 
 /** Away for less is not away. */
@@ -48,6 +48,7 @@ export interface Screens {
 
 export class Companion {
   readonly #home: Home;
+  readonly #keeping: Keeping;
   readonly #frame;
   readonly #view;
   readonly #talk;
@@ -77,6 +78,7 @@ export class Companion {
   ) {
     this.#home = parts.household.home(localId);
     this.#snapshot = this.#home.snapshot();
+    this.#keeping = new Keeping(parts, this.#home, localId, () => this.#model, (text) => this.tell(text));
     this.#view = makeHome({
       care: (action) => void this.#care(action),
       offer: () => void this.#offer(),
@@ -127,7 +129,7 @@ export class Companion {
     const hidden = () => (document.hidden ? this.#note() : this.#heard());
     document.addEventListener("visibilitychange", hidden);
     this.#ways.push(
-      this.#home.subscribe((snapshot) => this.#take(snapshot)),
+      followByFrame(this.#home, (snapshot) => this.#take(snapshot)),
       household.subscribe(render),
       preferences.subscribe(render),
       loading.subscribe(render),
@@ -369,11 +371,11 @@ export class Companion {
       localId: this.localId,
       problem: this.#problem,
       loading: this.parts.loading.now,
-      moving: () => this.#movingParts(),
+      moving: () => this.#keeping.movingParts(),
       tell: (problem) => this.#tellProblem(problem),
       closeProblem: () => this.#closeProblem(),
       play: () => void this.#play(),
-      forget: () => void this.#forget(),
+      forget: () => void this.#keeping.forget(),
       alertsOffer: this.#alertsOffer(),
       update: this.parts.offline.state() === "update_ready" ? () => this.parts.offline.update() : null,
     });
@@ -522,74 +524,21 @@ export class Companion {
       alerts: (on) => void this.#alerts(on),
       alertAbout: (kind, on) => preferences.set({ alertsAbout: { ...preferences.now.alertsAbout, [kind]: on } }),
       alertsByNight: (alertsByNight) => preferences.set({ alertsByNight }),
-      moveToHost: guarded(() => moveToHost(this.#movingParts())),
-      moveHere: guarded(() => moveHere(this.#movingParts())),
+      moveToHost: guarded(() => moveToHost(this.#keeping.movingParts())),
+      moveHere: guarded(() => moveHere(this.#keeping.movingParts())),
       resume: guarded(() => this.parts.household.resume(this.localId)),
-      recover: guarded(() => recover(this.#movingParts())),
-      showCard: guarded(() => this.#showCard()),
-      changeKey: guarded(() => this.#changeKey()),
-      exportSave: guarded(() => this.#export()),
+      recover: guarded(() => recover(this.#keeping.movingParts())),
+      showCard: guarded(() => this.#keeping.showCard()),
+      changeKey: guarded(() => this.#keeping.changeKey()),
+      exportSave: guarded(() => this.#keeping.export()),
       importFile: (file) => this.screens.importFile(file),
-      remove: guarded(() => this.#remove()),
-      forget: guarded(() => this.#forget()),
+      remove: guarded(() => this.#keeping.remove()),
+      forget: guarded(() => this.#keeping.forget()),
       show: (localId) => this.screens.show(localId),
       adopt: () => this.screens.meet(),
       joinCard: () => this.screens.joinCard(),
-      persist: guarded(() => this.#persist()),
+      persist: guarded(() => this.#keeping.persist()),
     };
-  }
-
-  #movingParts(): MovingParts {
-    const { household, site, announce } = this.parts;
-    return {
-      household,
-      home: this.#home,
-      localId: this.localId,
-      name: this.#model?.name ?? "",
-      zone: this.#model?.zone,
-      defaultHost: site.defaultHost,
-      announce,
-      exportSave: () => this.#export(),
-    };
-  }
-
-  async #export(): Promise<void> {
-    const { household, announce } = this.parts;
-    const { fileName, text } = await household.exportSave(this.localId);
-    this.parts.download(fileName, text);
-    await household.keepExported(this.localId);
-    announce(say("house.exported"));
-  }
-
-  async #remove(): Promise<void> {
-    const { household, announce } = this.parts;
-    const { name } = this.#movingParts();
-    const exported = household.snapshot().pets.find((pet) => pet.localId === this.localId)?.exportedAtMs ?? null;
-    if (!(await sayGoodbye(this.#movingParts(), exported, Date.now()))) return;
-    await household.remove(this.localId);
-    announce(say("delete.done", { name }));
-  }
-
-  async #forget(): Promise<void> {
-    const { name } = this.#movingParts();
-    const text = [say("forget.text", { name }), say("forget.card", { name })];
-    if (await confirm(say("forget.heading", { name }), text, say("bye.forget"), { danger: true }))
-      await this.parts.household.forget(this.localId);
-  }
-
-  async #showCard(): Promise<void> {
-    await showCard(this.#movingParts().name, await this.parts.household.card(this.localId), hostName(this.#snapshot.host));
-  }
-
-  async #changeKey(): Promise<void> {
-    const { name } = this.#movingParts();
-    if (!(await confirm(say("key.heading"), [say("key.text", { name })], say("key.go")))) return;
-    await this.parts.household.changeKey(this.localId);
-    this.tell(say("key.done"));
-  }
-
-  async #persist(): Promise<void> {
-    this.tell(say((await this.parts.household.persist()) ? "home.kept" : "home.refused"));
   }
 }
 
