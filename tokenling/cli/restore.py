@@ -37,4 +37,4 @@ def restore(*, backup: Path, check: bool, database: Path | None) -> None:
         refuse(ExitCode.DATABASE, [f"{path}: {error.strerror}; expected a place that can be written"])
     if done.old is not None:
         click.echo(f"the database from before: {done.old}")
-    click.echo(f"{done.pets} pets parked; start the host and let their owners fetch them")
+    click.echo(f"{done.pets} pet{'' if done.pets == 1 else 's'} parked; start the host and let their owners fetch them")

@@ -81,8 +81,11 @@ def map_file(path: Path) -> Part:
     try:
         # O_NONBLOCK: a pipe must not hold the start up
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except FileNotFoundError:
+        raise GgufMalformed("file_unreadable", path.name, "no such file", "a readable file") from None
     except OSError as error:
-        raise GgufMalformed("file_unreadable", path.name, error.strerror or "an error", "a readable file") from None
+        found = (error.strerror or "an error").lower()
+        raise GgufMalformed("file_unreadable", path.name, found, "a readable file") from None
     except ValueError:
         raise GgufMalformed("file_unreadable", path.name, "a path that no file can have", "a readable file") from None
     try:

@@ -50,6 +50,7 @@ CODES: Mapping[str, Code] = {
     "head_too_large": Code(431, "The request line and headers are larger than 16 KiB."),
     "internal": Code(500, "A fault of the host's own. Repeating the same operation id is safe."),
     "draining": Code(503, "The host is stopping. Repeat the same operation id later."),
+    "files_changing": Code(503, "The file asked for is being replaced on the host's disk. Ask again soon."),
     "overloaded": Code(503, "The host, or this address, has as many requests under way as it may. Ask again soon."),
     "unavailable": Code(503, "The store cannot commit now. The operation is unknown: repeat the same operation id."),
 }

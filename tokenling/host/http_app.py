@@ -14,9 +14,9 @@ from tokenling.host.errors import ApiError
 from tokenling.host.exchange import WireLimits
 from tokenling.host.polls import Polls
 from tokenling.host.routes import Api, Files, HostFacts
+from tokenling.host.served_files import ServedFiles
 from tokenling.host.shell import SAVE_BODY_BYTES_MAX, Doors, Shell
-from tokenling.host.site import SITE_JSON, SiteBrain, site_json
-from tokenling.host.static_files import CONTENT_TYPES, StaticFile, brain_files, made_file, page_files
+from tokenling.host.site import SiteBrain
 
 API_ROUTES: Mapping[tuple[str, str], str] = {
     ("GET", "/api/health"): "health",
@@ -53,17 +53,11 @@ def create_app(
     before the listener opens.
     """
     doors = doors or Doors()
-    files: dict[str, StaticFile] = {}
     brain = None if brain_dir is None else SiteBrain(brain_dir, facts.release, precision)
-    if web_root is not None:
-        files |= page_files(web_root)
-        if (manifest := site_json(web_root, brain, hosted=True)) is not None:
-            files[f"/{SITE_JSON}"] = made_file(manifest, CONTENT_TYPES[".json"])
-    if brain is not None:
-        files |= brain_files(brain)
+    files = Files(ServedFiles(web_root, brain))
     polls = Polls(pets, doors.waits)
     condition = Condition(pets, doors.waits, free_bytes=free_bytes)
-    quart = _quart(Api(pets, polls, facts, enrol_code=enrol_code, condition=condition), Files(files))
+    quart = _quart(Api(pets, polls, facts, enrol_code=enrol_code, condition=condition), files)
     return Shell(
         quart,
         doors,

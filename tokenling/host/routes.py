@@ -21,7 +21,8 @@ from tokenling.host.json_value import JsonValue
 from tokenling.host.keys import same_secret
 from tokenling.host.polls import Polls, check_pet_id, etag_asked_for
 from tokenling.host.query import wrong_parameter
-from tokenling.host.static_files import PAGE_POLICY, StaticFile, accepted_codings
+from tokenling.host.served_files import ServedFiles
+from tokenling.host.static_files import PAGE_POLICY, accepted_codings
 
 PROTOCOL_VERSION = 1
 PARSE_INLINE_BYTES_MAX = 16_384
@@ -133,14 +134,15 @@ class Api:
 class Files:
     """The handlers of the page and the brain, by exact path."""
 
-    def __init__(self, files: Mapping[str, StaticFile]) -> None:
+    def __init__(self, files: ServedFiles) -> None:
         self._files = files
 
     async def serve(self, **_parts: str) -> Response:
-        file = self._files.get(request.path)
-        if file is None:
+        accepted = accepted_codings(request.headers.get("accept-encoding", "").encode("latin-1"))
+        found = await self._files.find(request.path, accepted)
+        if found is None:
             raise ApiError(404, "unknown_route", "Nothing is served at this path.")
-        coding, form = file.choose(accepted_codings(request.headers.get("accept-encoding", "").encode("latin-1")))
+        file, coding, form, content = found
         headers = {
             "etag": form.etag,
             "cache-control": file.cache_control,
@@ -150,11 +152,14 @@ class Files:
         if file.encoded:
             headers["vary"] = "Accept-Encoding"
         if file.has_tag(asked := etag_asked_for(tuple(request.scope["headers"]))):
+            content.close()
             return Response(b"", status=304, headers={**headers, "etag": asked or form.etag})
         if coding is not None:
             headers["content-encoding"] = coding
         headers["content-length"] = str(form.size)
-        pieces = nothing() if request.method == "HEAD" else form.pieces()
+        if request.method == "HEAD":
+            content.close()
+        pieces = nothing() if request.method == "HEAD" else content.pieces()
         return Response(pieces, headers=headers, content_type=file.content_type)
 
 

@@ -6,7 +6,7 @@ the same for a static site. The manifest's form is `SiteJson` in `web/src/site/s
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +43,14 @@ class SiteBrain:
 
 def site_json(root: Path, brain: SiteBrain | None, *, hosted: bool, default_host: str | None = None) -> bytes | None:
     """The manifest of the site built at `root`, with `brain`; None when `root` has none. Raises `WebFilesError`."""
+    manifest = read_manifest(root)
+    return (
+        None if manifest is None else completed(manifest, host_members(brain, hosted=hosted, default_host=default_host))
+    )
+
+
+def read_manifest(root: Path) -> dict[str, JsonValue] | None:
+    """What the build wrote; None when `root` has none. Raises `WebFilesError`."""
     path = root / SITE_JSON
     if not path.is_file():
         return None
@@ -52,12 +60,36 @@ def site_json(root: Path, brain: SiteBrain | None, *, hosted: bool, default_host
         value = None
     if not isinstance(value, dict) or value.get("v") != 1:
         raise WebFilesError(f"{SITE_JSON}: found no manifest of version 1, expected what the build writes")
+    return value
+
+
+def listed_files(manifest: Mapping[str, JsonValue]) -> Mapping[str, tuple[int, str]]:
+    """Size and SHA-256 of each file that a manifest names. Raises `WebFilesError`."""
+    files = manifest.get("files")
+    found: dict[str, tuple[int, str]] = {}
+    for name, entry in files.items() if isinstance(files, dict) else ():
+        size, sha256 = (entry.get("bytes"), entry.get("sha256")) if isinstance(entry, dict) else (None, None)
+        if not isinstance(size, int) or not isinstance(sha256, str) or "\0" in name:
+            raise WebFilesError(
+                f"{SITE_JSON}: found a file without its size and sha256, expected what the build writes"
+            )
+        found[name] = size, sha256
+    return found
+
+
+def host_members(brain: SiteBrain | None, *, hosted: bool, default_host: str | None = None) -> Mapping[str, JsonValue]:
+    """What whoever serves a site adds to its manifest. Reads and hashes the brain."""
     names = brain.files() if brain is not None else ()
     offered = brain_entry(brain, names) if brain is not None and names else None
     missing = None if offered else ("not_portable" if brain is not None else "not_bundled")
-    value |= {"brain": offered, "brainMissing": missing, "hosted": hosted, "defaultHost": default_host}
-    value["hostBrain"] = brain.id if brain is not None and hosted else None
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    own = brain.id if brain is not None and hosted else None
+    return {
+        "brain": offered, "brainMissing": missing, "hosted": hosted, "defaultHost": default_host, "hostBrain": own,
+    }  # fmt: skip
+
+
+def completed(manifest: Mapping[str, JsonValue], members: Mapping[str, JsonValue]) -> bytes:
+    return json.dumps({**manifest, **members}, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def brain_entry(brain: SiteBrain, names: tuple[str, ...]) -> JsonValue:

@@ -1,20 +1,20 @@
-"""The page's and the brain's files: a table made once at start, so that no request can name a file outside it."""
+"""The page's and the brain's files: a table that names them all, so that no request can name a file outside it."""
 
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import trio
-
 from tokenling.host.errors import WebFilesError
-from tokenling.host.exchange import PIECE_BYTES
+from tokenling.host.file_content import Content, OpenFile, Stamp, stamp_at
 from tokenling.host.site import SiteBrain
 
 FILES_MAX = 2000
 """Files of a page. A guess: the whole browser app has a few dozen."""
+READ_BYTES = 1_048_576
+"""Read at once for a digest: larger pieces are no quicker."""
 BRAIN_CONTRACT_FILES = ("brain.json", "config.json", "tokenizer.json")
 
 CONTENT_TYPES: Mapping[str, str] = {
@@ -57,27 +57,28 @@ ROOT_FILES = ("index.html", "service-worker.js")
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """One representation of a file as it was at start. `etag` holds its quotes: each representation has its own."""
+    """One representation of a file as it was when it was read. `etag` holds its quotes: each has its own."""
 
     source: Path | bytes
     size: int
     etag: str
+    stamp: Stamp | None = None
 
-    async def pieces(self) -> AsyncIterator[bytes]:
-        """The content. A file that has become shorter ends the answer short, which the client notices."""
+    def open(self) -> Content | None:
+        """Its bytes; None when the file is no more what was read. Blocks."""
         if isinstance(self.source, bytes):
-            yield self.source
-            return
-        left = self.size
-        async with await trio.open_file(self.source, "rb") as file:
-            while left > 0 and (piece := await file.read(min(PIECE_BYTES, left))):
-                left -= len(piece)
-                yield piece
+            return Content(self.source, self.size, None)
+        try:
+            file = OpenFile(self.source)
+        except OSError:
+            return None
+        first = file.read(self.size) if file.stamp == self.stamp else None
+        return None if first is None else Content(first, self.size, file)
 
 
 @dataclass(frozen=True, slots=True)
 class StaticFile:
-    """One file as it was at start: its plain bytes, and those in each content coding that lies beside it."""
+    """One file as it was read: its plain bytes, and those in each content coding that lies beside it."""
 
     plain: Encoded
     content_type: str
@@ -92,7 +93,16 @@ class StaticFile:
         return None, self.plain
 
     def has_tag(self, etag: str | None) -> bool:
-        return etag is not None and any(etag == form.etag for form in (self.plain, *self.encoded.values()))
+        return etag is not None and etag in self.tags
+
+    @property
+    def tags(self) -> frozenset[str]:
+        return frozenset(form.etag for form in (self.plain, *self.encoded.values()))
+
+    def read_again(self) -> "StaticFile":
+        """The file as it is now. Raises `OSError`."""
+        assert isinstance(self.plain.source, Path), "what the host writes itself does not change"
+        return _static_file(self.plain.source, self.cache_control)
 
 
 def accepted_codings(header: bytes) -> frozenset[str]:
@@ -141,6 +151,11 @@ def brain_files(brain: SiteBrain) -> Mapping[str, StaticFile]:
     }
 
 
+def tree_stamps(root: Path) -> Mapping[str, Stamp | None]:
+    """Every file of a page and what tells that it is still the same."""
+    return {name: stamp_at(path) for name, path in _names_below(root.resolve())}
+
+
 def _names_below(home: Path) -> list[tuple[str, Path]]:
     names = []
     for path in sorted(home.rglob("*")):
@@ -173,11 +188,18 @@ def _static_file(path: Path, cache_control: str) -> StaticFile:
 
 def made_file(content: bytes, content_type: str) -> StaticFile:
     """A file that the host itself writes at start."""
-    plain = Encoded(content, len(content), f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+    plain = Encoded(content, len(content), etag_of(hashlib.sha256(content).hexdigest()))
     return StaticFile(plain, content_type, REVALIDATE)
 
 
 def _encoded(path: Path) -> Encoded:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Encoded(path, path.stat().st_size, f'"{digest[:32]}"')
+    file = OpenFile(path)
+    digest, size = hashlib.sha256(), 0
+    while piece := file.read_some(READ_BYTES):
+        digest.update(piece)
+        size += len(piece)
+    return Encoded(path, size, etag_of(digest.hexdigest()), file.stamp)
+
+
+def etag_of(sha256: str) -> str:
+    return f'"{sha256[:32]}"'
