@@ -2,6 +2,7 @@
 
 import type { Command, Home, HomeSnapshot, HouseholdSnapshot } from "../contract.ts";
 import { alertsOf, alertsPermission, askForAlerts, showAlert, wantedAlerts } from "./alerts.ts";
+import { Arrivals, type Where } from "./arrivals.ts";
 import { freshEffects, playOf, type Play } from "./effects.ts";
 import { newsSince } from "./events.ts";
 import { followByFrame } from "./frames.ts";
@@ -26,7 +27,7 @@ import { makeHome } from "./views/home.ts";
 import { hostName, makeHouse, type HouseActions } from "./views/house.ts";
 import { makeLife } from "./views/life.ts";
 import { openMind } from "./views/mind.ts";
-import { moveHere, moveToHost, recover } from "./views/moving.ts";
+import { letLiveOn, moveHere, moveToHost, recover } from "./views/moving.ts";
 import { chooseFood, chooseOffer, offerName } from "./views/offers.ts";
 import { awayCard, makeTalk } from "./views/talk.ts";
 
@@ -57,6 +58,7 @@ export class Companion {
   readonly #house;
   #snapshot: HomeSnapshot;
   #model: Model | null = null;
+  readonly #arrivals = new Arrivals();
   #ways: (() => void)[] = [];
   #clockOffsetMs = 0;
   #problem: string | null = null;
@@ -163,7 +165,7 @@ export class Companion {
   #take(snapshot: HomeSnapshot): void {
     const before = this.#model;
     const linkBefore = this.#snapshot.link;
-    const arrived = arrivalOf(this.#snapshot, snapshot);
+    const arrived = this.#arrivals.of(snapshot);
     this.#snapshot = snapshot;
     this.#model = modelOf(snapshot);
     if (this.#model) this.#took(this.#model, before, linkBefore);
@@ -187,7 +189,7 @@ export class Companion {
     }
   }
 
-  #arrive({ name, host }: Model, where: "local" | "remote"): void {
+  #arrive({ name, host }: Model, where: Where): void {
     this.#view.room.arrive();
     this.#celebrate(say(`move.done.${where}`, { name, host: hostName(host) }));
   }
@@ -521,7 +523,7 @@ export class Companion {
       alertsByNight: (alertsByNight) => preferences.set({ alertsByNight }),
       moveToHost: guarded(() => moveToHost(this.#keeping.movingParts())),
       moveHere: guarded(() => moveHere(this.#keeping.movingParts())),
-      resume: guarded(() => this.parts.household.resume(this.localId)),
+      resume: guarded(() => letLiveOn(this.#keeping.movingParts())),
       recover: guarded(() => recover(this.#keeping.movingParts())),
       showCard: guarded(() => this.#keeping.showCard()),
       changeKey: guarded(() => this.#keeping.changeKey()),
@@ -535,12 +537,6 @@ export class Companion {
       persist: guarded(() => this.#keeping.persist()),
     };
   }
-}
-
-/** Where a move has just ended, when it ended where it led to. */
-function arrivalOf(before: HomeSnapshot, now: HomeSnapshot): "local" | "remote" | null {
-  const to = before.move?.to;
-  return now.move === null && (to === "remote" || to === "local") && now.kind === to ? to : null;
 }
 
 function newestWordsMs(model: Model): number {

@@ -367,7 +367,17 @@ export function moveBanner(
   return { key: "move", text, calm: move.problem === null, actions };
 }
 
-export async function takeOver({ household, localId, name }: MovingParts): Promise<void> {
+/** A parked pet lives on at its host; one that was parked for another device is asked for before it is taken over. */
+export async function letLiveOn(parts: MovingParts): Promise<void> {
+  try {
+    await parts.household.resume(parts.localId);
+  } catch (problem) {
+    if (codeOf(problem) !== "other_device") throw problem;
+    await takeOver(parts);
+  }
+}
+
+async function takeOver({ household, localId, name }: MovingParts): Promise<void> {
   if (await confirm(say("takeover.heading", { name }), [say("takeover.text", { name })], say("takeover.go"), { danger: true }))
     await household.takeOver(localId);
 }
