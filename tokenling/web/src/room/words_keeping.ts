@@ -302,6 +302,9 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "problem.too_many_requests": "That was too much at once. Please wait a moment.",
   "problem.too_many_waits": "Too much is waiting at the host. Please try again.",
   "problem.unreachable": "There is no answer. Please try again.",
+  "unheard.own": "{host} does not answer. Does it run, and is this device online?",
+  "unheard.other":
+    "{host} gave this page no answer. Is the address right, and does the host run? If so, it does not allow pets from this page: whoever runs it must add {page} to SUBTOKENLING_ALLOWED_ORIGIN.",
   "problem.plain_http": "Plain http is only for a host on this very machine: others could read your pet’s key. Use https.",
   "problem.host_address": "That is not the address of a host.",
   "problem.unexpected_answer": "What answered there is not a pet host.",

@@ -6,6 +6,7 @@ import { html, put, type Child } from "../dom.ts";
 import { icon } from "../icons.ts";
 import { problemText, say } from "../strings.ts";
 import { dayAndTime } from "../times.ts";
+import { hostProblemText } from "../unheard.ts";
 import type { Action, Banner } from "./banners.ts";
 import { chooseCopy } from "./copies.ts";
 import { exportAge, hostName } from "./house.ts";
@@ -66,7 +67,7 @@ function askAddress(sheet: Sheet, parts: MovingParts, address: string, problem: 
     try {
       showPreview(sheet, parts, origin, await parts.household.previewMove(parts.localId, origin));
     } catch (failed) {
-      askAddress(sheet, parts, input.value, problemText(failed));
+      askAddress(sheet, parts, input.value, hostProblemText(failed, origin, location.origin));
     }
   };
   sheet.show(
@@ -88,7 +89,7 @@ function askAddress(sheet: Sheet, parts: MovingParts, address: string, problem: 
 export function originOf(text: string): string | null {
   const trimmed = text.trim();
   if (!trimmed) return null;
-  const loopback = /^(localhost|127\.0\.0\.1|\[::1\])(:|\/|$)/.test(trimmed);
+  const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:|\/|$)/i.test(trimmed);
   const address = /^[a-z]+:\/\//i.test(trimmed) ? trimmed : `${loopback ? "http" : "https"}://${trimmed}`;
   try {
     const { protocol, origin } = new URL(address);
