@@ -53,7 +53,7 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "home.remote.text": "It lives there also while this page is closed. A copy for emergencies is kept here.",
   "home.nowhere": "no host",
   "home.kept": "The browser has promised to keep what is stored here.",
-  "home.refused": "The browser made no promise. An export is the surest way to keep a copy.",
+  "home.refused": "The browser made no promise. “Keep a copy” is the surest way to keep your pet.",
   "home.notkept":
     "The browser may clear what is stored here when space runs out or the page is not visited for long. Keep a copy now and then.",
   "home.unasked": "The browser can be asked not to clear what is stored here.",
@@ -321,6 +321,8 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "problem.not_local": "This pet does not live in this page.",
   "problem.quarantined": "The pet’s own rules failed, so it cannot do that.",
   "problem.card_format": "That is not a card.",
+  "problem.card_count": "{found} words were read, but the card that begins like this has {wanted}. Please check that none is missing or written twice.",
+  "problem.card_start": "{found} words were read, but no card begins like this. Please check the first words: is one missing?",
   "problem.card_word": "Word {word} is on no card. Please check its spelling.",
   "problem.card_checksum": "The words do not fit together. Please check them.",
   "problem.card_version": "This card is of a newer kind than this page knows.",
