@@ -234,6 +234,7 @@ def test_the_steps_of_a_move_stay_until_its_end_has_been_seen(guest):
     sheet = page.get_by_role("dialog")
     sheet.get_by_text("Juno lives on pets.example.org now.").wait_for()
     assert 2 == sheet.locator(".steps .done").count()
+    assert "is moving to" not in sheet.inner_text()
     assert "Done" == page.evaluate("document.activeElement.textContent")
     page.keyboard.press("Enter")
     assert 0 == page.get_by_role("dialog").count()

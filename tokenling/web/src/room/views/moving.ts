@@ -181,7 +181,8 @@ function showSteps(sheet: Sheet, parts: MovingParts, steps: readonly string[], w
   const problem = html("div", { role: "status" });
   const note = html("p", { class: "small soft" }, say("move.close.safe"));
   const road = makeRoad(way, parts);
-  sheet.show(html("p", {}, way.text), road.element, list, problem, note);
+  const going = html("p", {}, way.text);
+  sheet.show(going, road.element, list, problem, note);
   let begun = false;
   const draw = (at: number) => {
     put(list, ...steps.map((step, index) => stepRow(step, index, at)));
@@ -199,6 +200,7 @@ function showSteps(sheet: Sheet, parts: MovingParts, steps: readonly string[], w
   void sheet.closed.then(stop);
   const end = (text: string) => {
     stop();
+    going.remove();
     draw(steps.length);
     const done = html("button", { type: "button", class: "main", onclick: () => sheet.close() }, say("move.seen"));
     put(problem, html("p", { class: "told" }, icon("check"), html("strong", {}, text)));
