@@ -85,7 +85,7 @@ export class Companion {
       care: (action) => void this.#care(action),
       offer: () => void this.#offer(),
       stroke: () => this.#send({ kind: "care", action: "stroke" }),
-      listen: () => this.#listen(),
+      listen: () => this.listen(),
       openLife: () => this.#frame.select("life"),
     });
     this.#talk = makeTalk({
@@ -142,6 +142,12 @@ export class Companion {
     this.#stopped = true;
     this.#note();
     for (const way of this.#ways.splice(0)) way();
+  }
+
+  /** Leads to the conversation, ready to write. */
+  listen(): void {
+    this.#frame.select("talk");
+    this.#talk.focus();
   }
 
   /** Shows a sentence for a while, and says it once. */
@@ -472,11 +478,6 @@ export class Companion {
       sound: (name) => this.parts.sounds.play(name),
     });
     if (score !== null) this.#send({ kind: "game", gameId: id, score }, say("game.over", { score, name: model.name }));
-  }
-
-  #listen(): void {
-    this.#frame.select("talk");
-    this.#talk.focus();
   }
 
   #selected(tab: Tab): void {
