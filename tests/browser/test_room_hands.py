@@ -209,6 +209,25 @@ def test_whoever_named_the_egg_by_keyboard_goes_on_in_the_conversation(guest):
     assert [{"kind": "say", "text": "good morning"}] == sent(page)
 
 
+def test_a_host_that_gives_no_answer_is_told_with_both_causes_and_what_its_operator_must_allow(guest):
+    page = show(guest(), "day")
+    page.evaluate(
+        """() => { gallery.previewMove = async () => {
+             throw Object.assign(new Error("silent"), { code: "unreachable", fields: {}, lost: true });
+           }; }"""
+    )
+    page.get_by_role("tab", name="House").click()
+    page.get_by_role("button", name="Move to a host").click()
+    page.get_by_label("Address of the host").fill("127.0.0.1:8460")
+    page.get_by_role("button", name="Ask this host").click()
+    told = page.get_by_role("dialog").get_by_role("alert").inner_text()
+    assert told.startswith(
+        "http://127.0.0.1:8460 gave this page no answer. Is the address right, and does the host run?"
+    )
+    assert f"must add {page.evaluate('location.origin')} to SUBTOKENLING_ALLOWED_ORIGIN" in told
+    assert "127.0.0.1:8460" == page.get_by_label("Address of the host").input_value()
+
+
 def test_the_words_over_an_egg_name_buttons_that_are_there(guest):
     page = show(guest(), "egg")
     told = page.locator(".log .empty").inner_text()
