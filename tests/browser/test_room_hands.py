@@ -186,6 +186,66 @@ def test_the_mind_view_tells_the_question_the_lookup_and_the_shares(guest):
     assert "said" == focused(page)
 
 
+def test_the_mind_view_says_that_not_every_line_was_shown_to_the_pet(guest):
+    page = show(guest(), "day")
+    page.locator(".line button.said").last.click()
+    assert "without the older ones where it spoke several times in a row" in page.locator(".mind-asked").inner_text()
+
+
+def test_a_line_of_the_pet_is_named_by_its_words_and_what_it_opens(guest):
+    page = show(guest(), "day")
+    name = "Ana! I like that name. I'm Juno. (How it came to say this)"
+    assert 1 == page.get_by_role("button", name=name, exact=True).count()
+
+
+def test_whoever_named_the_egg_by_keyboard_goes_on_in_the_conversation(guest):
+    page = show(guest(viewport=DESKTOP), "meet")
+    page.evaluate("() => { gallery.adopt = async () => 'juno'; }")
+    page.keyboard.type("Juno")
+    page.keyboard.press("Enter")
+    page.locator("#say:focus").wait_for()
+    page.keyboard.type("good morning")
+    page.keyboard.press("Enter")
+    assert [{"kind": "say", "text": "good morning"}] == sent(page)
+
+
+def test_a_host_that_gives_no_answer_is_told_with_both_causes_and_what_its_operator_must_allow(guest):
+    page = show(guest(), "day")
+    page.evaluate(
+        """() => { gallery.previewMove = async () => {
+             throw Object.assign(new Error("silent"), { code: "unreachable", fields: {}, lost: true });
+           }; }"""
+    )
+    page.get_by_role("tab", name="House").click()
+    page.get_by_role("button", name="Move to a host").click()
+    page.get_by_label("Address of the host").fill("127.0.0.1:8460")
+    page.get_by_role("button", name="Ask this host").click()
+    told = page.get_by_role("dialog").get_by_role("alert").inner_text()
+    assert told.startswith(
+        "http://127.0.0.1:8460 gave this page no answer. Is the address right, and does the host run?"
+    )
+    assert f"must add {page.evaluate('location.origin')} to SUBTOKENLING_ALLOWED_ORIGIN" in told
+    assert "127.0.0.1:8460" == page.get_by_label("Address of the host").input_value()
+
+
+def test_the_words_over_an_egg_name_buttons_that_are_there(guest):
+    page = show(guest(), "egg")
+    told = page.locator(".log .empty").inner_text()
+    assert "press Stroke or Tuck in:" in told
+    for name in ("Stroke", "Tuck in"):
+        assert page.get_by_role("button", name=name, exact=True).is_enabled()
+
+
+def test_a_blank_name_is_told_what_a_name_needs_and_nothing_is_sent(guest):
+    page = show(guest(), "day")
+    page.get_by_role("tab", name="House").click()
+    page.locator("#rename").fill("   ")
+    page.get_by_role("button", name="Rename").click()
+    page.get_by_role("alert").get_by_text("A name needs at least one letter.").wait_for()
+    assert "rename" == focused(page)
+    assert [] == sent(page)
+
+
 @pytest.mark.parametrize(
     ("scenario", "told"),
     [("day", "Identical"), ("tie", "A near tie"), ("different", "Different"), ("unprovable", "Not provable here")],
@@ -206,6 +266,7 @@ def test_a_game_is_played_by_keyboard_and_its_score_is_sent_once(guest):
         page.keyboard.press(" ")
     done = page.get_by_role("button", name="Done")
     done.wait_for()
+    assert "Caught 5 of 5." == page.locator(".game-state").inner_text().strip()
     done.press("Enter")
     (game,) = sent(page)
     assert {"kind": "game", "gameId": "g1", "score": 5} == game

@@ -83,7 +83,6 @@ def test_a_pet_moves_to_a_host_is_joined_by_card_and_comes_home(visit, host):
     other.get_by_role("button", name="Visit it").click()
     living(other)
     expect(other.locator(".line.mine .said").first).to_have_text("remember the sea")
-    other.close()
 
     house(page)
     page.get_by_role("button", name="Bring it home").click()
@@ -92,6 +91,24 @@ def test_a_pet_moves_to_a_host_is_joined_by_card_and_comes_home(visit, host):
     arrived(page, "lives in this page now")
     page.get_by_role("tab", name="Talk").click()
     assert page.locator(".line.mine .said").all_inner_texts() == ["remember the sea", "are you there?"]
+    lets_live_on(other, host.origin)
+
+
+def lets_live_on(page, origin: str) -> None:
+    """A pet that another device brought home: asked about before any success is told, and told once it is one."""
+    paused = page.locator('[data-banner="paused"]')
+    question = page.get_by_role("dialog")
+    arrival = page.locator(".moment", has_text=f"Pip lives on {origin.removeprefix('http://')} now.")
+    paused.get_by_role("button", name="Let it live on").click(timeout=LONG_MS)
+    expect(question).to_contain_text("Take Pip over?")
+    expect(arrival).to_have_count(0)
+    question.get_by_role("button", name="Never mind").click()
+    expect(page.locator(".pill")).to_have_text("Paused")
+    expect(paused).to_contain_text("does not live on")
+    paused.get_by_role("button", name="Let it live on").click()
+    question.get_by_role("button", name="Take it over").click()
+    expect(arrival).to_be_visible(timeout=LONG_MS)
+    expect(page.locator(".pill")).to_contain_text("lives on")
 
 
 def test_a_silent_host_is_told_and_the_copy_can_go_on(visit, host):

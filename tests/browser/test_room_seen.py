@@ -196,6 +196,30 @@ def test_a_move_empties_the_nest_and_is_told_where_it_ends(guest):
     assert "lives on pets.example.org" == page.locator(".pill").inner_text()
 
 
+REFUSES_TO_RESUME = """() => { gallery.resume = async () => {
+  const { kind, link } = gallery.script.snapshot();
+  gallery.script.change({ link: "moving", move: { to: "remote", step: "resume", abandonable: true, problem: null } });
+  gallery.script.change({ kind, link, move: null });
+  throw Object.assign(new Error("refused"), { code: "other_device", fields: {}, lost: false });
+} }"""
+
+
+@pytest.mark.parametrize("where", ["notice", "house"])
+def test_a_host_that_refuses_to_let_a_pet_live_on_is_asked_about_and_no_success_is_told(guest, where):
+    page = show(guest(), "paused")
+    page.evaluate(REFUSES_TO_RESUME)
+    if where == "house":
+        page.get_by_role("tab", name="House").click()
+    part = ".banner" if where == "notice" else "[data-part=home]"
+    page.locator(part).get_by_role("button", name="Let it live on").click()
+    page.get_by_role("dialog").get_by_role("heading", name="Take Juno over?").wait_for()
+    assert "lives on pets.example.org now" not in page.locator("body").inner_text()
+    page.get_by_role("dialog").get_by_role("button", name="Never mind").click()
+    page.get_by_role("dialog").wait_for(state="detached")
+    assert "Paused" == page.locator(".pill").inner_text()
+    assert "does not live on pets.example.org now" in page.locator(".banner").inner_text()
+
+
 def test_the_steps_of_a_move_stay_until_its_end_has_been_seen(guest):
     page = show(guest(), "day")
     page.evaluate("() => { gallery.moveToHost = () => new Promise((resolve) => (globalThis.arrive = resolve)); }")
@@ -210,6 +234,7 @@ def test_the_steps_of_a_move_stay_until_its_end_has_been_seen(guest):
     sheet = page.get_by_role("dialog")
     sheet.get_by_text("Juno lives on pets.example.org now.").wait_for()
     assert 2 == sheet.locator(".steps .done").count()
+    assert "is moving to" not in sheet.inner_text()
     assert "Done" == page.evaluate("document.activeElement.textContent")
     page.keyboard.press("Enter")
     assert 0 == page.get_by_role("dialog").count()

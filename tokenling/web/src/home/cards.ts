@@ -33,7 +33,7 @@ export async function written(card: Card): Promise<PairingCard> {
   return { text: `${MARK} ${VERSION} ${base64url(bytes)}`, words: wordsOf(bytes) };
 }
 
-/** The card in a text. Throws `CardRefused`: `card_format`, `card_version`, `card_word` (which one), `card_checksum`,
+/** The card in a text. Throws `CardRefused`: `card_format` (with the number of words `found`, and `wanted` where it is known), `card_version`, `card_word` (which one), `card_checksum`,
     `card_host`. */
 export async function read(text: string): Promise<Card> {
   if (text.length > TEXT_MAX) throw new CardRefused("card_format");
@@ -111,8 +111,16 @@ function bytesOfWords(parts: string[]): Uint8Array {
   const bits = parts.map((word, at) => indexOf(word, at).toString(2).padStart(WORD_BITS, "0")).join("");
   const bytes = new Uint8Array(Math.floor(bits.length / 8));
   for (let at = 0; at < bytes.length; at += 1) bytes[at] = Number.parseInt(bits.slice(at * 8, at * 8 + 8), 2);
+  checkCount(parts.length, bytes);
   if (bits.slice(bytes.length * 8).includes("1")) throw new CardRefused("card_format");
   return bytes;
+}
+
+/** A card's first two bytes tell how long it is. Where they cannot be those of a card, nothing is known but the number found. */
+function checkCount(found: number, [flags = 0xff, length = 0]: Uint8Array): void {
+  if (flags > PLAIN_HTTP) throw new CardRefused("card_format", { reason: "card_start", found });
+  const wanted = Math.ceil(((2 + length + ID_BYTES + KEY_BYTES + CHECK_BYTES) * 8) / WORD_BITS);
+  if (found !== wanted) throw new CardRefused("card_format", { reason: "card_count", found, wanted });
 }
 
 let byStart: Map<string, number> | null = null;

@@ -134,6 +134,8 @@ export class App {
       const localId = await household.adopt({ name, petSeed, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone });
       await this.#came(localId, "egg");
       await this.show(localId);
+      // the name field is gone, and the focus with it; a keyboard on the screen would cover the egg that is to be seen
+      if (!matchMedia("(pointer: coarse)").matches) this.#companion?.listen();
       announce(say("meet.done", { name }));
       // a wish, not a need: the browser may refuse, and the house tells which it was
       await household.persist().catch(() => false);

@@ -2,6 +2,7 @@
 
 import type { Command, Home, HomeSnapshot, HouseholdSnapshot } from "../contract.ts";
 import { alertsOf, alertsPermission, askForAlerts, showAlert, wantedAlerts } from "./alerts.ts";
+import { Arrivals, type Where } from "./arrivals.ts";
 import { freshEffects, playOf, type Play } from "./effects.ts";
 import { newsSince } from "./events.ts";
 import { followByFrame } from "./frames.ts";
@@ -26,7 +27,7 @@ import { makeHome } from "./views/home.ts";
 import { hostName, makeHouse, type HouseActions } from "./views/house.ts";
 import { makeLife } from "./views/life.ts";
 import { openMind } from "./views/mind.ts";
-import { moveHere, moveToHost, recover } from "./views/moving.ts";
+import { letLiveOn, moveHere, moveToHost, recover } from "./views/moving.ts";
 import { chooseFood, chooseOffer, offerName } from "./views/offers.ts";
 import { awayCard, makeTalk } from "./views/talk.ts";
 
@@ -57,6 +58,7 @@ export class Companion {
   readonly #house;
   #snapshot: HomeSnapshot;
   #model: Model | null = null;
+  readonly #arrivals = new Arrivals();
   #ways: (() => void)[] = [];
   #clockOffsetMs = 0;
   #problem: string | null = null;
@@ -83,7 +85,7 @@ export class Companion {
       care: (action) => void this.#care(action),
       offer: () => void this.#offer(),
       stroke: () => this.#send({ kind: "care", action: "stroke" }),
-      listen: () => this.#listen(),
+      listen: () => this.listen(),
       openLife: () => this.#frame.select("life"),
     });
     this.#talk = makeTalk({
@@ -147,6 +149,12 @@ export class Companion {
     for (const way of this.#ways.splice(0)) way();
   }
 
+  /** Leads to the conversation, ready to write. */
+  listen(): void {
+    this.#frame.select("talk");
+    this.#talk.focus();
+  }
+
   /** Shows a sentence for a while, and says it once. */
   tell(text: string): void {
     this.#problem = text;
@@ -168,7 +176,7 @@ export class Companion {
   #take(snapshot: HomeSnapshot): void {
     const before = this.#model;
     const linkBefore = this.#snapshot.link;
-    const arrived = arrivalOf(this.#snapshot, snapshot);
+    const arrived = this.#arrivals.of(snapshot);
     this.#snapshot = snapshot;
     this.#model = modelOf(snapshot);
     if (this.#model) this.#took(this.#model, before, linkBefore);
@@ -192,7 +200,7 @@ export class Companion {
     }
   }
 
-  #arrive({ name, host }: Model, where: "local" | "remote"): void {
+  #arrive({ name, host }: Model, where: Where): void {
     this.#view.room.arrive();
     this.#celebrate(say(`move.done.${where}`, { name, host: hostName(host) }));
   }
@@ -477,11 +485,6 @@ export class Companion {
     if (score !== null) this.#send({ kind: "game", gameId: id, score }, say("game.over", { score, name: model.name }));
   }
 
-  #listen(): void {
-    this.#frame.select("talk");
-    this.#talk.focus();
-  }
-
   #selected(tab: Tab): void {
     if (tab === "talk") this.#heard();
   }
@@ -526,7 +529,7 @@ export class Companion {
       alertsByNight: (alertsByNight) => preferences.set({ alertsByNight }),
       moveToHost: guarded(() => moveToHost(this.#keeping.movingParts())),
       moveHere: guarded(() => moveHere(this.#keeping.movingParts())),
-      resume: guarded(() => this.parts.household.resume(this.localId)),
+      resume: guarded(() => letLiveOn(this.#keeping.movingParts())),
       recover: guarded(() => recover(this.#keeping.movingParts())),
       showCard: guarded(() => this.#keeping.showCard()),
       changeKey: guarded(() => this.#keeping.changeKey()),
@@ -540,12 +543,6 @@ export class Companion {
       persist: guarded(() => this.#keeping.persist()),
     };
   }
-}
-
-/** Where a move has just ended, when it ended where it led to. */
-function arrivalOf(before: HomeSnapshot, now: HomeSnapshot): "local" | "remote" | null {
-  const to = before.move?.to;
-  return now.move === null && (to === "remote" || to === "local") && now.kind === to ? to : null;
 }
 
 function newestWordsMs(model: Model): number {

@@ -8,7 +8,7 @@ import { say } from "./strings.ts";
 import { clockTime, dayAndTime } from "./times.ts";
 import type { Action, Banner } from "./views/banners.ts";
 import { hostName } from "./views/house.ts";
-import { goBack, moveBanner, recover, takeOver, type MovingParts } from "./views/moving.ts";
+import { goBack, letLiveOn, moveBanner, recover, type MovingParts } from "./views/moving.ts";
 import { offerName } from "./views/offers.ts";
 import { confirm } from "./views/sheet.ts";
 
@@ -126,7 +126,7 @@ function links(now: Situation): Banner[] {
           key,
           calm: true,
           text: say("paused.text", { name, host }),
-          actions: [{ label: say("home.resume", { name }), run: () => void resume(parts, tell) }],
+          actions: [{ label: say("home.resume", { name }), run: () => void letLiveOn(parts).catch(tell) }],
         },
       ];
     case "stopped":
@@ -155,16 +155,6 @@ function clocks({ snapshot, model, moving }: Situation): Banner[] {
     actions: [],
     close: () => moving().home.noticed(),
   }));
-}
-
-async function resume(parts: MovingParts, tell: (problem: unknown) => void): Promise<void> {
-  try {
-    await parts.household.resume(parts.localId);
-  } catch (problem) {
-    if (typeof problem === "object" && problem !== null && "code" in problem && problem.code === "other_device")
-      return takeOver(parts).catch(tell);
-    tell(problem);
-  }
 }
 
 /** An engine that did not start leaves a local pet standing still, and says so. */

@@ -76,10 +76,12 @@ export function nameOf(list: string, item: string): string {
 
 /** Words for a problem: by its code, else by the engine's reason, else saying the code. */
 export function problemText(problem: unknown): string {
-  const { code = "unexpected", fields = {} } = (problem ?? {}) as { code?: unknown; fields?: { reason?: unknown; word?: unknown } };
-  const word = typeof fields?.word === "number" ? String(fields.word) : "";
-  const reason = typeof fields?.reason === "string" ? say(`problem.${fields.reason}`, {}, "") : "";
-  return reason || say(`problem.${String(code)}`, { word }, say("problem.other", { code: String(code) }));
+  const { code = "unexpected", fields } = (problem ?? {}) as { code?: unknown; fields?: Record<string, unknown> };
+  const numbers = Object.fromEntries(
+    Object.entries(fields ?? {}).filter((field): field is [string, number] => typeof field[1] === "number"),
+  );
+  const reason = typeof fields?.reason === "string" ? say(`problem.${fields.reason}`, numbers, "") : "";
+  return reason || say(`problem.${String(code)}`, numbers, say("problem.other", { code: String(code) }));
 }
 
 /** Every key of the table, for its tests. */

@@ -53,7 +53,7 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "home.remote.text": "It lives there also while this page is closed. A copy for emergencies is kept here.",
   "home.nowhere": "no host",
   "home.kept": "The browser has promised to keep what is stored here.",
-  "home.refused": "The browser made no promise. An export is the surest way to keep a copy.",
+  "home.refused": "The browser made no promise. “Keep a copy” is the surest way to keep your pet.",
   "home.notkept":
     "The browser may clear what is stored here when space runs out or the page is not visited for long. Keep a copy now and then.",
   "home.unasked": "The browser can be asked not to clear what is stored here.",
@@ -305,6 +305,9 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "problem.too_many_requests": "That was too much at once. Please wait a moment.",
   "problem.too_many_waits": "Too much is waiting at the host. Please try again.",
   "problem.unreachable": "There is no answer. Please try again.",
+  "unheard.own": "{host} does not answer. Does it run, and is this device online?",
+  "unheard.other":
+    "{host} gave this page no answer. Is the address right, and does the host run? If so, it does not allow pets from this page: whoever runs it must add {page} to SUBTOKENLING_ALLOWED_ORIGIN.",
   "problem.plain_http": "Plain http is only for a host on this very machine: others could read your pet’s key. Use https.",
   "problem.host_address": "That is not the address of a host.",
   "problem.unexpected_answer": "What answered there is not a pet host.",
@@ -321,6 +324,8 @@ export const KEEPING: Record<string, string | readonly string[]> = {
   "problem.not_local": "This pet does not live in this page.",
   "problem.quarantined": "The pet’s own rules failed, so it cannot do that.",
   "problem.card_format": "That is not a card.",
+  "problem.card_count": "{found} words were read, but the card that begins like this has {wanted}. Please check that none is missing or written twice.",
+  "problem.card_start": "{found} words were read, but no card begins like this. Please check the first words: is one missing?",
   "problem.card_word": "Word {word} is on no card. Please check its spelling.",
   "problem.card_checksum": "The words do not fit together. Please check them.",
   "problem.card_version": "This card is of a newer kind than this page knows.",

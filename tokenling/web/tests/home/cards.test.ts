@@ -84,6 +84,31 @@ test("one wrong word, or two that changed places, are noticed", async () => {
   }
 });
 
+test("a word that is missing or written twice is counted, and what the card has is told", async () => {
+  const { words } = await written(card);
+  const wanted = words.length;
+  for (let at = 2; at < wanted; at += 1) {
+    const fields = { reason: "card_count", wanted };
+    await expect(read(words.toSpliced(at, 1).join(" "))).rejects.toMatchObject({ fields: { ...fields, found: wanted - 1 } });
+    await expect(read(words.toSpliced(at, 0, words[at]!).join(" "))).rejects.toMatchObject({
+      fields: { ...fields, found: wanted + 1 },
+    });
+  }
+});
+
+test("words that do not begin like a card are counted, and no number is made up for them", async () => {
+  const error = await read("zucchini ".repeat(49)).catch((refusal: CardRefused) => refusal);
+  expect(error).toMatchObject({ code: "card_format", fields: { reason: "card_start", found: 49 } });
+});
+
+test.each([
+  ["http://127.0.0.1:8460", 50],
+  ["http://127.0.0.1:18460", 51],
+  ["https://a.example", 46],
+])("a card for %s has %i words", async (host, count) => {
+  expect((await written({ ...card, host })).words).toHaveLength(count);
+});
+
 /** The bytes of a card with a right checksum over whatever stands before it. */
 async function sealed(payload: number[]): Promise<string> {
   const head = new TextEncoder().encode("tokenling-card 1\n");

@@ -65,6 +65,11 @@ it.each([
   [{ code: "host_full" }, "This host has no room for another pet."],
   [{ code: "invalid_command", fields: { reason: "unknown_game" } }, "That round is over already."],
   [{ code: "invalid_command", fields: { reason: "unheard_of" } }, "The pet cannot do that now."],
+  [
+    { code: "card_format", fields: { reason: "card_count", found: 50, wanted: 51 } },
+    "50 words were read, but the card that begins like this has 51. Please check that none is missing or written twice.",
+  ],
+  [{ code: "card_word", fields: { word: 7 } }, "Word 7 is on no card. Please check its spelling."],
   [{ code: "unheard_of" }, "That did not work (unheard_of)."],
   [new Error("secret words"), "That did not work (unexpected)."],
   [null, "That did not work (unexpected)."],

@@ -5,6 +5,7 @@ import type { CardFacts, PairingCard } from "../../contract.ts";
 import { html, svg } from "../dom.ts";
 import { icon } from "../icons.ts";
 import { problemText, say } from "../strings.ts";
+import { hostProblemText } from "../unheard.ts";
 import { openSheet } from "./sheet.ts";
 
 /** Modules of white around a code: the standard's quiet zone. */
@@ -104,7 +105,7 @@ export async function takeCard(taking: CardTaking): Promise<string | null> {
         sheet.close();
       } catch (problem) {
         join.disabled = false;
-        tell(problemText(problem));
+        tell(hostProblemText(problem, host, location.origin));
       }
     }
     sheet.show(

@@ -25,13 +25,15 @@ export async function playCatch(options: CatchOptions): Promise<number | null> {
   const table = makeTable(options.hue);
   const game = runGame(table, options, (result) => {
     score = result;
+    clearInterval(clock);
+    table.left.textContent = ""; // the ball is at rest: nothing runs out any more
     const done = html("button", { class: "main", type: "button", onclick: () => sheet.close() }, say("game.done"));
     put(table.foot, done);
     done.focus();
   });
   const clock = watchExpiry(table, options, () => {
-    if (score !== null) return;
     game.stop();
+    table.left.textContent = "";
     table.status.textContent = say("game.expired");
     options.announce(say("game.expired"));
     put(table.foot, html("button", { class: "main", type: "button", onclick: () => sheet.close() }, say("game.done")));

@@ -6,6 +6,7 @@ import { html, put, type Child } from "../dom.ts";
 import { icon } from "../icons.ts";
 import { problemText, say } from "../strings.ts";
 import { dayAndTime } from "../times.ts";
+import { hostProblemText } from "../unheard.ts";
 import type { Action, Banner } from "./banners.ts";
 import { chooseCopy } from "./copies.ts";
 import { exportAge, hostName } from "./house.ts";
@@ -66,7 +67,7 @@ function askAddress(sheet: Sheet, parts: MovingParts, address: string, problem: 
     try {
       showPreview(sheet, parts, origin, await parts.household.previewMove(parts.localId, origin));
     } catch (failed) {
-      askAddress(sheet, parts, input.value, problemText(failed));
+      askAddress(sheet, parts, input.value, hostProblemText(failed, origin, location.origin));
     }
   };
   sheet.show(
@@ -88,7 +89,7 @@ function askAddress(sheet: Sheet, parts: MovingParts, address: string, problem: 
 export function originOf(text: string): string | null {
   const trimmed = text.trim();
   if (!trimmed) return null;
-  const loopback = /^(localhost|127\.0\.0\.1|\[::1\])(:|\/|$)/.test(trimmed);
+  const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:|\/|$)/i.test(trimmed);
   const address = /^[a-z]+:\/\//i.test(trimmed) ? trimmed : `${loopback ? "http" : "https"}://${trimmed}`;
   try {
     const { protocol, origin } = new URL(address);
@@ -180,7 +181,8 @@ function showSteps(sheet: Sheet, parts: MovingParts, steps: readonly string[], w
   const problem = html("div", { role: "status" });
   const note = html("p", { class: "small soft" }, say("move.close.safe"));
   const road = makeRoad(way, parts);
-  sheet.show(html("p", {}, way.text), road.element, list, problem, note);
+  const going = html("p", {}, way.text);
+  sheet.show(going, road.element, list, problem, note);
   let begun = false;
   const draw = (at: number) => {
     put(list, ...steps.map((step, index) => stepRow(step, index, at)));
@@ -198,6 +200,7 @@ function showSteps(sheet: Sheet, parts: MovingParts, steps: readonly string[], w
   void sheet.closed.then(stop);
   const end = (text: string) => {
     stop();
+    going.remove();
     draw(steps.length);
     const done = html("button", { type: "button", class: "main", onclick: () => sheet.close() }, say("move.seen"));
     put(problem, html("p", { class: "told" }, icon("check"), html("strong", {}, text)));
@@ -367,7 +370,17 @@ export function moveBanner(
   return { key: "move", text, calm: move.problem === null, actions };
 }
 
-export async function takeOver({ household, localId, name }: MovingParts): Promise<void> {
+/** A parked pet lives on at its host; one that was parked for another device is asked for before it is taken over. */
+export async function letLiveOn(parts: MovingParts): Promise<void> {
+  try {
+    await parts.household.resume(parts.localId);
+  } catch (problem) {
+    if (codeOf(problem) !== "other_device") throw problem;
+    await takeOver(parts);
+  }
+}
+
+async function takeOver({ household, localId, name }: MovingParts): Promise<void> {
   if (await confirm(say("takeover.heading", { name }), [say("takeover.text", { name })], say("takeover.go"), { danger: true }))
     await household.takeOver(localId);
 }

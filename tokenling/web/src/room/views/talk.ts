@@ -278,7 +278,7 @@ function lineRow({ line, name, zone, fresh }: Row & { kind: "line" }, act: TalkA
     "button",
     { type: "button", class: "said", dir: "auto", lang: PET_LANGUAGE, title: say("mind.open"), onclick: () => act.mind(line) },
     line.text,
-    html("span", { class: "unseen" }, `. ${say("mind.open")}`),
+    html("span", { class: "unseen" }, ` (${say("mind.open")})`),
   );
   const mark = fresh ? html("span", { class: "new-mark" }, say("talk.new")) : null;
   return html("li", { class: fresh ? "line fresh" : "line" }, open, html("span", { class: "about" }, mark, name, " · ", time));
