@@ -169,6 +169,13 @@ def test_a_backup_after_a_kill_holds_what_was_acknowledged(tmp_path):
     assert "operations  2\n" in call("check", "--db", out).output
 
 
+def test_restoring_one_pet_tells_of_one(tmp_path):
+    path, out = tmp_path / "pets.sqlite", tmp_path / "backup.sqlite"
+    change(path, new(1))
+    assert call("backup", out, "--db", path).exit_code == 0
+    assert "\n1 pet parked; " in call("restore", out, "--db", path).output
+
+
 def test_restoring_parks_every_pet_beyond_every_epoch_and_keeps_the_database_from_before(backup, database):
     change(database, new(3), (1, (WriteRecord(record(1), 3, 9),)))
     before = loaded(database, 1, 2, 3)

@@ -214,6 +214,7 @@ def test_what_is_no_readable_file_is_refused(kind: str, tmp_path: Path) -> None:
     with bounded(), pytest.raises(GgufMalformed) as caught:
         open_gguf(path)
     assert caught.value.code in ("file_unreadable", "file_irregular")
+    assert ("no such file" in str(caught.value)) == (kind == "missing")
 
 
 def test_every_cut_of_a_good_file_is_refused_or_lacks_nothing(tmp_path: Path) -> None:
