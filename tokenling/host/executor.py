@@ -81,14 +81,15 @@ class Executor:
 
     async def serve(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run the clock and the drivers until cancelled. A commit under way is finished first."""
-        try:
-            async with trio.open_nursery() as nursery:
-                self._nursery = nursery
-                nursery.start_soon(self.clock.run)
-                nursery.start_soon(self._look_round)
-                task_status.started()
-        finally:
-            self._nursery = None
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            nursery.start_soon(self.clock.run)
+            nursery.start_soon(self._look_round)
+            task_status.started()
+            try:
+                await trio.sleep_forever()
+            finally:
+                self._nursery = None  # here and not behind it: a nursery that has ended takes no task any more
 
     def wake(self, pet_id: str) -> None:
         """See to it that the pet has a driver now, for somebody waits. One that has one does the due work before it
