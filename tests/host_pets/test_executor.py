@@ -31,8 +31,9 @@ from tokenling.host.executor import (
     TRIES_MAX,
     back_off_ms,
 )
+from tokenling.host.pets import Pets, PetsSettings
 from tokenling.protocol import SAVE_BYTES_MAX, TURN_RECEIPTS_MAX, Record, Status, Tombstone
-from tokenling.store import FailureCode, StaleWrite, StoreFailed
+from tokenling.store import FailureCode, StaleWrite, StoreFailed, open_store
 
 STROKE = {"kind": "care", "action": "stroke"}
 
@@ -605,3 +606,16 @@ async def test_a_pet_whose_rules_fail_at_the_door_goes_home_as_it_was_stored(
         monkeypatch.setattr(engine, "advance", lambda state, now_ms: {}[state.name])
         parked = await owner.park()
         assert ("parked", json.loads(before.save)) == (parked["status"], parked["save"])
+
+
+async def test_a_pet_that_is_woken_at_any_moment_of_a_stop_is_no_fault(tmp_path: Path) -> None:
+    """A command that is under way at a stop is done, and answered so: it wakes a pet that nobody drives any more."""
+    async with open_store(tmp_path / "pets.sqlite", now_ms=NOON_MS) as store:
+        executor = Pets(store, [ScriptedBrain()], now_ms=Wall(), settings=PetsSettings()).executor
+        async with trio.open_nursery() as nursery:
+            await nursery.start(executor.serve)
+            nursery.cancel_scope.cancel()
+            with trio.CancelScope(shield=True):
+                for _ in range(20):
+                    executor.wake("nobody")
+                    await trio.lowlevel.checkpoint()

@@ -98,20 +98,22 @@ class Worker:
                 nursery.start_soon(self._run_lane, generator)
 
     async def _run_lane(self, generator: Generator) -> None:
-        while not self._lost:
-            job = await self._queue.take(self.name)
-            self._busy += 1
-            try:
-                await self._serve(generator, job)
-            finally:
-                self._busy -= 1
-
-    async def _serve(self, generator: Generator, job: Job) -> None:
-        began_s = trio.current_time()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_end_in_time, job)
-            self._settle(job, await answer(generator, job), began_s)
-            nursery.cancel_scope.cancel()
+            while not self._lost:
+                job = await self._queue.take(self.name)
+                self._busy += 1
+                try:
+                    await self._serve(generator, job, nursery)
+                finally:
+                    self._busy -= 1
+
+    async def _serve(self, generator: Generator, job: Job, nursery: trio.Nursery) -> None:
+        began_s = trio.current_time()
+        watch = trio.CancelScope()
+        nursery.start_soon(_end_in_time, job, watch)  # the lane's nursery: the next turn does not wait for its end
+        outcome = await answer(generator, job)
+        watch.cancel()
+        self._settle(job, outcome, began_s)
 
     def _settle(self, job: Job, outcome: Outcome | LaneLost, began_s: float) -> None:
         if isinstance(outcome, LaneLost) and self.device != "cpu":
@@ -129,11 +131,12 @@ class Worker:
         self._turns = replace(self._turns, **{outcome: getattr(self._turns, outcome) + 1})
 
 
-async def _end_in_time(job: Job) -> None:
-    """Stop a job that has run for `GENERATION_S_MAX` of this process's own time."""
-    for _ in range(GENERATION_LOOKS):
-        await trio.sleep(GENERATION_S_MAX / GENERATION_LOOKS)
-    job.scope.cancel()
+async def _end_in_time(job: Job, watch: trio.CancelScope) -> None:
+    """Stop a job that has run for `GENERATION_S_MAX` of this process's own time, unless `watch` is cancelled before."""
+    with watch:
+        for _ in range(GENERATION_LOOKS):
+            await trio.sleep(GENERATION_S_MAX / GENERATION_LOOKS)
+        job.scope.cancel()
 
 
 async def answer(generator: Generator, job: Job) -> Outcome | LaneLost:

@@ -139,10 +139,11 @@ def open_brain(
     folder = str((root / graph_file).parent) if len(digests) > len(documents) + 1 else None
     rewritten = rewrite(graph, graph_file)
     del graph  # a large graph's bytes are not kept while ONNX Runtime makes its own of them
-    model, top = with_top(rewritten.model, graph_file, config.vocabulary)
-    session = open_session(model, numerics, threads, graph_file, folder=folder, arena=lanes == 1)
     unread = rewritten.unread
-    del rewritten, model
+    model, top = with_top(rewritten.model, graph_file, config.vocabulary)
+    del rewritten
+    session = open_session(model, numerics, threads, graph_file, folder=folder, arena=lanes == 1)
+    del model
     return_freed_memory()
     return Brain(
         id=manifest.id,

@@ -99,7 +99,11 @@ class Lane:
         self.take()  # here and not in the thread: a turn that finds the lane taken must not wait shielded
         may_hang = self.brain.device.kind != "cpu"
         hop: _Hop[_Made[T] | _Raised] = _Hop(cancellation.cancel, STUCK_S if may_hang else None)
-        outcome = await hop.run(lambda: _outcome(work))
+        try:
+            outcome = await hop.run(lambda: _outcome(work))
+        except BaseException:  # no thread was to be had: nothing has begun
+            self.let_go()
+            raise
         if outcome is not None:
             self.let_go()
         await trio.lowlevel.checkpoint_if_cancelled()

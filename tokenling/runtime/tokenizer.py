@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 SPACE_BYTES = 1
 """A byte-level tokenizer may put a space in front."""
+# the library's own threads gain nothing on texts of a prompt's length, and lanes have theirs
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-"""The library's own threads gain nothing on texts of a prompt's length, and lanes have theirs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The greatest logits of a step, found by the graph itself: what nearly every token is chosen from.
 
-A lane's thread needs Python's interpreter between two steps, and whatever NumPy does with a row of thousands lets go of
-it and must wait for it again, beside an event loop that is busy. Sorting a row in the step's own run costs one wait a
-token instead of five or six (docs/capacity.md). The logits themselves stay the graph's first output, the same bits.
+A lane's thread needs Python's interpreter between two steps, and what NumPy does with a row of thousands lets go of it
+and may have to wait for it again, beside an event loop that is busy. A row that is sorted in the step's own run waits
+less often (docs/capacity.md has by how much). The logits themselves stay the graph's first output, the same bits.
 
 What is chosen from a `Top` is what is chosen from the whole row (`Writer`): equals stand by the lower id in both.
 """

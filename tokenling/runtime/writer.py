@@ -123,7 +123,7 @@ class Writer:
         """The greatest legal logits: as many as are wanted, or all there are; None when `top` does not show them."""
         cut = self._cut
         if cut.holds_legal:
-            return _sorted_out(self._row, cut.ids) if cut.ids.shape[0] <= LOOKED_UP_MAX else None
+            return _sorted_out(self._row, cut.ids) if 0 < cut.ids.shape[0] <= LOOKED_UP_MAX else None
         illegal, size = cut.illegal, self._index.size  # a model may have rows that no token of the tokenizer's has
         places = [at for at, token in enumerate(top.ids) if token < size and token not in illegal]
         if len(places) < len(top.ids):
