@@ -104,11 +104,11 @@ async def test_a_page_that_is_swapped_for_another_build_is_served_without_a_rest
 
 async def test_whoever_asks_while_builds_are_swapped_has_whole_answers_of_one_build(tmp_path: Path) -> None:
     root = write(tmp_path / "built", OLD)
-    served: set[str] = set()
+    served = {OLD: trio.Event(), NEW: trio.Event()}
     swapped = trio.Event()
 
     async def visit(host: Running, coding: str) -> None:
-        while not swapped.is_set() or len(served) < 2:
+        while not swapped.is_set() or not served[NEW].is_set():
             status, _, index = await ask(host, "/", coding)
             build = next((one for one in (OLD, NEW) if index == content(one, "index.html", coding)), None)
             assert build is not None or status == 503, (status, index)
@@ -117,13 +117,14 @@ async def test_whoever_asks_while_builds_are_swapped_has_whole_answers_of_one_bu
             script = script_in(site_of(build)["index.html"])
             status, _, body = await ask(host, f"/{script}", coding)
             assert (status, body == content(build, script, coding)) in ((200, True), (404, False), (503, False))
-            served.add(build)
+            served[build].set()
 
     async with running(web_root=root) as host:
         with trio.fail_after(60):
             async with trio.open_nursery() as visitors:
                 for coding in CODINGS:
                     visitors.start_soon(visit, host, coding)
+                await served[OLD].wait()  # who comes behind the last swap sees the new one only
                 for number, build in enumerate([NEW, OLD] * 6 + [NEW]):
                     fresh = write(tmp_path / "fresh", build)
                     await trio.to_thread.run_sync(root.rename, tmp_path / f"gone{number}")
