@@ -15,10 +15,20 @@ if TYPE_CHECKING:
 
 
 def load_brain(settings: Settings) -> HostBrain:
-    """The brain of the settings with its lanes, over an ORT session that has passed a warm-up.
+    """The brain of the settings with its lanes, over an ORT session that has passed a warm-up; in a process of its own
+    where the settings say so.
 
     A GPU that was asked for and does not start is told, and harms nothing.
     """
+    if settings.brain_process == "own":
+        from tokenling.cli.brain_launch import load_elsewhere
+
+        return load_elsewhere(settings)
+    return load_here(settings)
+
+
+def load_here(settings: Settings) -> HostBrain:
+    """The brain with its lanes in this process."""
     from tokenling.host.generator import BrainGenerator
     from tokenling.runtime import BrainError, open_lane
 

@@ -20,6 +20,7 @@ from tokenling.engine import Command, JsonValue, State, Step
 from tokenling.host import dispatch_rules as rules
 from tokenling.host import pets_answers as answers
 from tokenling.host import pets_refusals as refusals
+from tokenling.host.brain_process import BrainProcess
 from tokenling.host.dispatch import WARM_BYTES_MAX, WARM_MAX, Dispatch, Resident, Seen
 from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, RulesFailed, UnfitName, checked_clock
 from tokenling.host.dispatch_rules import Glimpse
@@ -93,8 +94,8 @@ class Upload:
 class Pets:
     """The pets of this host. `start`, then `serve` in the root nursery; `close` ends it.
 
-    `generators` are the lanes of one brain on the CPU, `gpu` the same brain's on a GPU. `now_ms` is the wall clock in
-    milliseconds since the epoch.
+    `generators` are the lanes of one brain on the CPU, `gpu` the same brain's on a GPU, `process` where they run when
+    not here. `now_ms` is the wall clock in milliseconds since the epoch.
     """
 
     def __init__(
@@ -105,8 +106,10 @@ class Pets:
         now_ms: Callable[[], int],
         settings: PetsSettings | None = None,
         gpu: Gpu | None = None,
+        process: BrainProcess | None = None,
     ) -> None:
         self._settings = settings or PetsSettings()
+        self._process = process
         self._store = store
         self._now_ms = checked_clock(now_ms)
         self._brain = generators[0]
@@ -171,13 +174,15 @@ class Pets:
             *(("draining",) if self._closing else ()),
             *(() if self._started else ("starting",)),
             *(() if failing is None else ("store_failing",)),
+            *(() if self._process is None or self._process.is_up else ("brain_down",)),
         )
         workers = tuple(worker.health() for worker in self._workers)
         return Health(not reasons, reasons, workers, self._settings.pets_max, turns_waiting=len(self._queue))
 
     def life(self) -> Life:
         """How the pets' own lives go, for the metrics."""
-        return Life(self.executor.turns, self.executor.due, self.executor.scheduled, self.dispatch.warm)
+        restarts = None if self._process is None else self._process.restarts
+        return Life(self.executor.turns, self.executor.due, self.executor.scheduled, self.dispatch.warm, restarts)
 
     async def _keep_house(self) -> None:
         """Let go what has waited too long: pets that nobody activated, saves that a takeover replaced."""

@@ -10,6 +10,7 @@ from tokenling.host.setting_values import Address
 from tokenling.host.settings import Settings
 
 if TYPE_CHECKING:
+    from tokenling.host.brain_process import BrainProcess
     from tokenling.host.ports import Generator, Gpu
 
 
@@ -27,6 +28,8 @@ class HostBrain:
     gpu: "Gpu | None" = None
     precision: str = ""
     """The brain's own word for what it runs in; empty: the settings'."""
+    process: "BrainProcess | None" = None
+    """Where the lanes run when not in the host's own process."""
 
 
 class BrainLoader(Protocol):

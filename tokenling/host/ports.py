@@ -33,6 +33,14 @@ class TurnRefused(Exception):  # noqa: N818 - as the runtime's refusals are name
         self.code = code
 
 
+class LaneBroke(Exception):  # noqa: N818 - as above
+    """Raised by a generator whose lane failed, not the turn; `reason` names a class or a bound."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class Generator(Protocol):
     """Answers one request at a time per lane. Cancelling the awaiting scope stops the step and leaves nothing."""
 

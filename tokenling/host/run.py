@@ -6,6 +6,7 @@
     └─ root nursery
        ├─ signals     SIGTERM, SIGINT: stop
        ├─ store task  (inside open_store)
+       ├─ brain       its process, where it has one of its own
        ├─ pets        clock, executor, workers
        ├─ http        the listener: whoever connects finds a warm brain
        ├─ metrics     a second, loopback listener, where one is set
@@ -139,6 +140,23 @@ async def _opened_store(plan: HostPlan) -> AsyncIterator[Store]:
 
 async def _start_and_serve(plan: HostPlan, store: Store, bound: _Bound, stop: _Stop) -> None:
     brain = await trio.to_thread.run_sync(plan.load_brain, plan.settings, abandon_on_cancel=True)
+    async with _running(brain):
+        await _serve(plan, store, brain, bound, stop)
+
+
+@contextlib.asynccontextmanager
+async def _running(brain: HostBrain) -> AsyncIterator[None]:
+    """The brain's process, where it has one of its own, from before the first turn until after the last."""
+    if brain.process is None:
+        yield
+        return
+    async with trio.open_nursery() as nursery:
+        await nursery.start(brain.process.serve)
+        yield
+        nursery.cancel_scope.cancel()
+
+
+async def _serve(plan: HostPlan, store: Store, brain: HostBrain, bound: _Bound, stop: _Stop) -> None:
     pets = await _started_pets(plan, store, brain)
     listener, second = bound
     address = bound_address(listener)
@@ -183,7 +201,9 @@ def _metrics(store: Store, pets: Pets, doors: Doors, address: Address) -> Shell:
 async def _started_pets(plan: HostPlan, store: Store, brain: HostBrain) -> Pets:
     settings = PetsSettings(pets_max=plan.settings.pets_max, weather_seed=plan.settings.weather_seed)
     try:
-        pets = Pets(store, brain.generators, now_ms=plan.now_ms, settings=settings, gpu=brain.gpu)
+        pets = Pets(
+            store, brain.generators, now_ms=plan.now_ms, settings=settings, gpu=brain.gpu, process=brain.process
+        )
         if plan.preview:
             await _follow_succession(plan, store, brain)
         await pets.start()

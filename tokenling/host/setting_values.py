@@ -32,9 +32,11 @@ HOST_LABELS = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)(\.(?!-)[a-z0-9-]{1,63}(?<!
 
 Precision: TypeAlias = Literal["q4", "q8", "fp32"]
 Numerics: TypeAlias = Literal["exact", "fast"]
+Whose: TypeAlias = Literal["host", "own"]
 T = TypeVar("T")
 
 _PRECISIONS: Mapping[str, Precision] = {"q4": "q4", "q8": "q8", "fp32": "fp32"}
+_WHOSE: Mapping[str, Whose] = {"host": "host", "own": "own"}
 _NUMERICS: Mapping[str, Numerics] = {"exact": "exact", "fast": "fast"}
 _DEFAULT_PORT = {"https": 443, "http": 80}
 
@@ -187,6 +189,10 @@ def whole(least: int, most: int) -> Callable[[str], int]:
 
 def parse_precision(text: str) -> Precision:
     return _one_of(_PRECISIONS, text)
+
+
+def parse_whose(text: str) -> Whose:
+    return _one_of(_WHOSE, text)
 
 
 def parse_numerics(text: str) -> Numerics:

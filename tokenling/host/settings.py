@@ -22,6 +22,7 @@ from tokenling.host.setting_values import (
     Numerics,
     Precision,
     Unfit,
+    Whose,
     parse_address,
     parse_brain_id,
     parse_database,
@@ -35,6 +36,7 @@ from tokenling.host.setting_values import (
     parse_origins,
     parse_precision,
     parse_weather_seed,
+    parse_whose,
     whole,
 )
 
@@ -202,6 +204,15 @@ BATCH_ROWS = Setting(
     f"a whole number from 1 to {ROWS_MAX}",
     whole(1, ROWS_MAX),
 )
+BRAIN_PROCESS = Setting(
+    "BRAIN_PROCESS",
+    "Where the brain's lanes run. `host`: in threads of the host. `own`: in a process of their own, so that the host's "
+    "event loop and the lanes do not wait for each other's Python, and a crash in a lane does not end the host "
+    "([capacity.md](capacity.md#a-process-for-the-brain)); worth its memory for thousands of pets.",
+    "host",
+    "`host` or `own`",
+    parse_whose,
+)
 METRICS_LISTEN = Setting(
     "METRICS_LISTEN",
     "Second address, for `GET /metrics` in Prometheus's text format: counts and times, no key asked. Loopback only. "
@@ -251,6 +262,7 @@ TABLE: tuple[Setting[object], ...] = (
     NUMERICS,
     CPU_LANES,
     BATCH_ROWS,
+    BRAIN_PROCESS,
     METRICS_LISTEN,
     ENROL_CODE,
     ALLOWED_HOSTS,
@@ -280,6 +292,7 @@ class Settings:
     metrics_listen: Address | None = None
     trusted_proxies: tuple[str, ...] = ()
     batch_rows: int = 1
+    brain_process: Whose = "host"
     precision_is_set: bool = False
     """Whether the operator chose the precision, or the default stands."""
 
@@ -343,6 +356,7 @@ def read_settings(environ: Mapping[str, str], *, cores: int) -> Found:
     weather_seed = reader.take(WEATHER_SEED) or ""
     model_id, gpu_device, pets_max = reader.take(MODEL_ID), reader.take(GPU_DEVICE), reader.take(MAX_PETS)
     features, enrol_code, hosts = reader.take(FEATURES), reader.take(ENROL_CODE), reader.take(ALLOWED_HOSTS)
+    whose = reader.take(BRAIN_PROCESS) or "host"
     metrics_listen, proxies = reader.take(METRICS_LISTEN), reader.take(TRUSTED_PROXIES)
     if reader.problems or listen is None or database is None or model_dir is None or origins is None:
         raise SettingsRefused(_in_table_order(reader.problems))
@@ -358,6 +372,7 @@ def read_settings(environ: Mapping[str, str], *, cores: int) -> Found:
         features=features,
         cpu_lanes=lanes,
         batch_rows=batch_rows,
+        brain_process=whose,
         enrol_code=enrol_code,
         allowed_hosts=hosts,
         precision=precision,

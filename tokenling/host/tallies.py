@@ -54,3 +54,5 @@ class Life:
     due: int
     scheduled: int
     in_memory: int
+    brain_restarts: int | None = None
+    """How often a brain's own process was started again; None where it has none."""

@@ -15,7 +15,7 @@ import trio
 from tokenling.host.envelopes import TurnCounts, WorkerHealth
 from tokenling.host.executor_queue import Cancelled, Failed, Job, Outcome, Queue, Router
 from tokenling.host.faults import shown_frames
-from tokenling.host.ports import Generated, Generator, Gpu, TurnRefused
+from tokenling.host.ports import Generated, Generator, Gpu, LaneBroke, TurnRefused
 from tokenling.host.routing import Device
 
 GENERATION_S_MAX = 120.0
@@ -148,6 +148,9 @@ async def answer(generator: Generator, job: Job) -> Outcome | LaneLost:
     except TurnRefused as refused:
         log.warning("a turn was refused", code=refused.code)
         return Failed(refused.code)
+    except LaneBroke as broke:  # logged where it happened
+        log.warning("a lane failed", reason=broke.reason)
+        return LaneLost(broke.reason)
     except Exception as error:
         # outside the scope, so that a group that holds a cancellation is split by trio before it gets here
         log.warning("generation failed", frames=shown_frames(error))

@@ -1,0 +1,55 @@
+"""The process of a brain: `python -m tokenling.cli.brain_child DESCRIPTOR`, started by a host and by nobody else.
+
+It opens the brain that the host's first frame asks for, says what it is, and answers turns until the host ends.
+"""
+
+import os
+import pickle
+import signal
+import socket
+import sys
+from typing import NoReturn
+
+from tokenling.host.brain_wire import Frame, Head, Unpacker, first_frame, pack, text_in
+from tokenling.host.exits import HostRefused
+from tokenling.host.settings import Settings
+
+
+def main() -> NoReturn:
+    """Serve the host at the other end of the socket that was handed down."""
+    for stop in (signal.SIGINT, signal.SIGTERM):  # meant for the host, whose end is ours
+        signal.signal(stop, signal.SIG_IGN)
+    held = socket.socket(fileno=int(sys.argv[1]))
+    _serve(held)
+    os._exit(0)  # nothing here is worth an orderly end, and a driver may hang in one
+
+
+def _serve(held: socket.socket) -> None:
+    from tokenling.cli.brain_loader import load_here
+    from tokenling.cli.logs import set_up_logs
+    from tokenling.host.brain_serving import facts_of, serve_turns
+
+    asked = first_frame(held, Unpacker())
+    set_up_logs(text_in(asked.head, "settings"))
+    settings = pickle.loads(asked.body)  # noqa: S301 - from our parent, over a socket that nobody else has
+    assert isinstance(settings, Settings)
+    try:
+        brain = load_here(settings)
+    except HostRefused as refused:
+        _tell(held, {"exit": int(refused.exit_code), "lines": list(refused.lines)})
+        return
+    if _tell(held, facts_of(brain).head()):
+        serve_turns(held, brain)
+
+
+def _tell(held: socket.socket, head: Head) -> bool:
+    """Whether the host was there to be told."""
+    try:
+        held.sendall(pack(Frame(head)))
+    except OSError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    main()
