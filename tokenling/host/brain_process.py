@@ -183,6 +183,10 @@ class BrainProcess:
         """The process that serves now: for tests and the curious."""
         return None if self._link is None else self._link.pid
 
+    async def changed(self) -> None:
+        """Wait until a process has come or gone."""
+        await self._changed.wait()
+
     def generators(self) -> tuple[tuple[Generator, ...], tuple[Generator, ...]]:
         """The lanes of the CPU and those of a GPU, in the order in which the process numbers them."""
         numbered = list(enumerate((*self.facts.cpu, *self.facts.gpu)))
@@ -250,7 +254,7 @@ class BrainProcess:
     async def _link_behind(self, ended: _Link | None) -> _Link:
         """A process that lives, another one than that which ended under the turn."""
         while self._link is None or self._link is ended:
-            await self._changed.wait()
+            await self.changed()
         return self._link
 
     async def _answer_of(self, link: _Link, lane: int, request: GenerationRequest, turn_id: str) -> Generated:

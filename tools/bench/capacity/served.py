@@ -24,7 +24,7 @@ _SAMPLE = re.compile(r"^(?P<name>[a-z_]+)(?P<labels>\{[^}]*\})? (?P<value>\S+)$"
 @dataclass(frozen=True, slots=True)
 class Usage:
     """What a process has taken so far. `loop_s` is the thread that runs the event loop; `threads_s` all others, those
-    that have ended included."""
+    that have ended included, and the process of a brain that has its own."""
 
     at_s: float
     loop_s: float
@@ -37,7 +37,7 @@ class Usage:
 
 
 def usage_of(pid: int) -> Usage:
-    """Read from /proc now."""
+    """Read from /proc now. `threads` and `files` are the process's own."""
     spent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     whole_s = (int(spent[11]) + int(spent[12])) / os.sysconf("SC_CLK_TCK")
     loop_s = int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
@@ -46,7 +46,16 @@ def usage_of(pid: int) -> Usage:
     files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
     threads = int(status.partition("Threads:")[2].split()[0])
     written = int(Path(f"/proc/{pid}/io").read_text().partition("\nwrite_bytes:")[2].split()[0])
-    return Usage(time.monotonic(), loop_s, max(0.0, whole_s - loop_s), resident, threads, files, written)
+    children = [usage_of(child) for child in children_of(pid)]
+    theirs_s = sum(child.loop_s + child.threads_s for child in children)
+    resident += sum(child.resident_bytes for child in children)
+    return Usage(time.monotonic(), loop_s, max(0.0, whole_s - loop_s) + theirs_s, resident, threads, files, written)
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that any of its threads started, and that live."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
 
 
 def machine_s() -> float:
@@ -69,11 +78,21 @@ def parse_metrics(page: str) -> Metrics:
 class Served:
     """The process, as a context. `started_s` is from its start until its address answered health with 200."""
 
-    def __init__(self, database: Path, *, lanes: int, numerics: str, pets_max: int, brain: Path | None = None) -> None:
+    def __init__(
+        self,
+        database: Path,
+        *,
+        lanes: int,
+        numerics: str,
+        pets_max: int,
+        brain: Path | None = None,
+        process: str = "host",
+    ) -> None:
         settings = {
             "LISTEN": "127.0.0.1:0", "METRICS_LISTEN": "127.0.0.1:0", "DB": str(database), "THREADS": "1",
             "MODEL_DIR": str(brain or shipped_brain_dir()), "ALLOWED_ORIGIN": "http://127.0.0.1:8460",
             "CPU_LANES": str(lanes), "NUMERICS": numerics, "MAX_PETS": str(pets_max),
+            "BRAIN_PROCESS": process,
         }  # fmt: skip
         ours = {name: value for name, value in os.environ.items() if not name.startswith("SUBTOKENLING_")}
         environ = {**ours, "PYTHONUNBUFFERED": "1", **{f"SUBTOKENLING_{n}": v for n, v in settings.items()}}
