@@ -71,8 +71,8 @@ def _pickled(settings: Settings) -> bytes:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without the settings (one is secret), and with the package where this process has it."""
-    ours = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    """Ours without the settings (one is secret) and systemd's socket, with the package where this process has it."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith((PREFIX, "NOTIFY_"))}
     where = [str(Path(tokenling.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**ours, "PYTHONPATH": os.pathsep.join(where), "PYTHONSAFEPATH": "1"}
 

@@ -140,9 +140,8 @@ def _lived(life: Life) -> Iterable[Metric]:
     yield GaugeMetricFamily("tokenling_pets_due", "Pets that are due and wait to be lived.", life.due)
     yield GaugeMetricFamily("tokenling_pets_scheduled", "Pets that know when they will be due.", life.scheduled)
     yield GaugeMetricFamily("tokenling_pets_in_memory", "Pets whose save is in memory.", life.in_memory)
-    if life.brain_restarts is not None:
-        text = "How often the brain's own process was started again."
-        yield CounterMetricFamily("tokenling_brain_restarts", text, life.brain_restarts)
+    text = "How often the brain's own process was started again."
+    yield CounterMetricFamily("tokenling_brain_restarts", text, life.brain_restarts)
 
 
 def _now(sources: Sources) -> Iterable[Metric]:

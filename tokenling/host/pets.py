@@ -181,7 +181,7 @@ class Pets:
 
     def life(self) -> Life:
         """How the pets' own lives go, for the metrics."""
-        restarts = None if self._process is None else self._process.restarts
+        restarts = 0 if self._process is None else self._process.restarts
         return Life(self.executor.turns, self.executor.due, self.executor.scheduled, self.dispatch.warm, restarts)
 
     async def _keep_house(self) -> None:

@@ -54,5 +54,5 @@ class Life:
     due: int
     scheduled: int
     in_memory: int
-    brain_restarts: int | None = None
-    """How often a brain's own process was started again; None where it has none."""
+    brain_restarts: int = 0
+    """How often the brain's own process was started again; 0 for ever where it has none."""
