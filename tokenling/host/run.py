@@ -16,6 +16,7 @@ Every part is built here and nowhere else; the brain's loader is handed in. A cr
 """
 
 import contextlib
+import gc
 import signal
 import socket
 import sys
@@ -57,6 +58,12 @@ SWITCH_S = 0.0002
 """How long a thread keeps the interpreter when another wants it (Python's default: 5 ms). A lane gives it up for each
 step of its ORT session, a fraction of a millisecond, and wants it back behind: with the default it then waits 5 ms for
 the event loop, fifteen times a turn (docs/capacity.md)."""
+
+COLLECT_AFTER = (10_000, 10, 10)
+"""Containers made beyond those let go, before Python looks for cycles among the young, the middle-aged and the old
+(Python's default: 700, 10, 10). Owners' pets in memory are a million containers, every look at the old went through
+them all, 80 to 300 ms in which the loop stood still, and that was a sixth of its time; a request leaves two or three
+containers in cycles (docs/capacity.md)."""
 
 _Bound: TypeAlias = tuple[socket.socket, socket.socket | None]
 """The listener of the API and, where one is set, that of the metrics. A check only sees that they can be had."""
@@ -175,6 +182,7 @@ async def _serve(plan: HostPlan, store: Store, brain: HostBrain, bound: _Bound, 
             await parts.start(partial(serve_http, metrics, _config_of(second), stop=stop.event, listener=second))
             plan.announce_metrics(bound_address(second))
         parts.start_soon(notifier.keep_watchdog, stop.event)
+        _collect_seldom()
         plan.announce(address, brain)
         notifier.tell("READY=1")
         await stop.event.wait()
@@ -183,6 +191,13 @@ async def _serve(plan: HostPlan, store: Store, brain: HostBrain, bound: _Bound, 
         parts.cancel_scope.deadline = trio.current_time() + STOP_S
         pets.close()
     return None
+
+
+def _collect_seldom() -> None:
+    """What the start has made lives as long as the process: no look for cycles goes through it again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
 
 
 def _config_of(listener: socket.socket) -> Config:
