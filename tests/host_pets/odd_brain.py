@@ -47,7 +47,11 @@ def main():
         stand_in = StandIn(brain)
         stand_in.session.fail_at = 3
         gpu = Gpu((stand_in,))
-    kind = BrainGenerator if how in ("gpu", "well") else Odd
+    if how == "gpu dies":
+        lane_there = open_lane(brain)
+        lane_there.provider = "CUDAExecutionProvider"
+        gpu = Gpu((Odd(brain, lane_there),))
+    kind = BrainGenerator if how in ("gpu", "gpu dies", "well") else Odd
     told = HostBrain(SHIPPED_BRAIN, brain.features, shipped_brain_dir(), (kind(brain, lane),), gpu=gpu)
     if how == "other":
         told = replace(told, brain_id="sprout-99" if Odd.mark.exists() else SHIPPED_BRAIN)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from tokenling.engine.request import GenerationRequest
 from tokenling.host import brain_process
 from tokenling.host.brain_process import PROCESS_ENDED, BrainProcess, Launched
 from tokenling.host.brain_wire import Unpacker, facts_in, first_frame
-from tokenling.host.exits import HostRefused
+from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.ports import Generator, Gpu, LaneBroke, TurnRefused
 from tokenling.runtime import open_brain, verify
 
@@ -46,8 +47,9 @@ def odd(how: str, mark: Path) -> Launched:
 
 
 @asynccontextmanager
-async def served(how: str, tmp_path: Path) -> AsyncIterator[BrainProcess]:
-    process = BrainProcess(lambda: odd(how, tmp_path / "mark"))
+async def served(how: str, tmp_path: Path, then: str = "") -> AsyncIterator[BrainProcess]:
+    """A process that is odd in the way `how`, and each later one in the way `then`."""
+    process = BrainProcess(lambda *, again: odd(then or how if again else how, tmp_path / "mark"))
     with trio.fail_after(PATIENCE_S):
         async with trio.open_nursery() as nursery:
             await nursery.start(process.serve)
@@ -66,7 +68,7 @@ async def moved_in(house: House, number: int) -> Owner:
 
 async def test_owners_who_talk_at_once_to_batching_lanes_are_answered_as_by_a_brain_in_the_host(tmp_path: Path) -> None:
     brain, settings = open_brain(shipped_brain_dir()), preview_settings(0, tmp_path)
-    process = BrainProcess(lambda: launch(replace(settings, cpu_lanes=2, batch_rows=2)))
+    process = BrainProcess(partial(launch, replace(settings, cpu_lanes=2, batch_rows=2)))
     async with trio.open_nursery() as nursery:
         await nursery.start(process.serve)
         lanes, _ = process.generators()
@@ -96,6 +98,32 @@ async def test_a_gpu_that_fails_over_there_gives_its_turn_to_the_cpu_once_and_is
             workers["cuda"].provider, workers["cuda"].state, workers["cuda"].turns.lost
         )  # fmt: skip
         assert (1, 0) == (workers["cpu"].turns.whole, process.restarts)
+
+
+async def test_a_gpu_that_ends_the_process_is_given_up_and_the_cpu_of_the_next_process_answers_once(
+    tmp_path: Path,
+) -> None:
+    async with served("gpu dies", tmp_path, then="well") as process:
+        cpu, gpu = process.generators()
+        async with open_house(tmp_path, generators=cpu, gpu=Gpu(gpu)) as house:
+            owner = await moved_in(house, 1)
+            await owner.say("hello")
+            await house.settle()
+            assert 1 == len(chat_of(await owner.see(), "pet"))
+            states = {worker.name: worker.state for worker in house.pets.health().workers}
+        assert ({"cpu": "ready", "cuda": "disabled"}, 1) == (states, process.restarts)
+
+
+def test_a_process_that_cannot_be_started_is_a_refusal_and_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "no-such-python"))
+    open_before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(HostRefused) as refused:
+        launch(preview_settings(0, tmp_path), again=False)
+    assert ExitCode.BRAIN == refused.value.exit_code
+    assert "did not start: No such file or directory" in refused.value.lines[0]
+    assert open_before == len(list(Path("/proc/self/fd").iterdir()))
 
 
 @pytest.mark.parametrize("how", ["dies", "nonsense", "no answer"])
@@ -153,7 +181,7 @@ async def test_a_turn_that_is_called_off_while_there_is_no_process_ends_at_once(
 
 
 async def test_a_process_that_was_never_served_is_ended_by_close(tmp_path: Path) -> None:
-    process = BrainProcess(lambda: odd("well", tmp_path / "mark"))
+    process = BrainProcess(lambda *, again: odd("well", tmp_path / "mark"))
     first = process._first
     assert first is not None
     await trio.to_thread.run_sync(process.close)

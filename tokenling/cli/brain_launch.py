@@ -44,17 +44,13 @@ def _gpu_of(facts: Facts, lanes: tuple[Generator, ...]) -> Gpu | None:
     return None if facts.gpu_failure is None else Gpu(lanes, facts.gpu_failure)
 
 
-def launch(settings: Settings) -> Launched:
-    """Start a process and wait until its brain is warm. Raises `HostRefused` for the reason that it gives."""
-    ours, theirs = socket.socketpair()
-    with theirs:
-        command = [sys.executable, "-m", "tokenling.cli.brain_child", str(theirs.fileno())]
-        process = subprocess.Popen(  # noqa: S603 - our own module
-            command, pass_fds=[theirs.fileno()], env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-        )
+def launch(settings: Settings, *, again: bool) -> Launched:
+    """As `Launch` says, for these settings. `HostRefused` gives the reason that the process gave."""
+    asked = replace(settings, enrol_code=None, gpu_device=None if again else settings.gpu_device)
+    process, ours = _started(settings)
     unpacker = Unpacker()
     try:
-        ours.sendall(pack(Frame({"settings": logging.getLevelName(logging.getLogger().level)}, _pickled(settings))))
+        ours.sendall(pack(Frame({"settings": logging.getLevelName(logging.getLogger().level)}, pickle.dumps(asked))))
         head = first_frame(ours, unpacker).head
         return Launched(process, ours, unpacker, facts_in(_accepted(head)))
     except (WireBroken, OSError):
@@ -65,9 +61,20 @@ def launch(settings: Settings) -> Launched:
         raise
 
 
-def _pickled(settings: Settings) -> bytes:
-    """The settings without what a brain has no business to know. Only the host writes them, only its child reads."""
-    return pickle.dumps(replace(settings, enrol_code=None))
+def _started(settings: Settings) -> "tuple[subprocess.Popen[bytes], socket.socket]":
+    """A process, and our end of the sockets between us."""
+    ours, theirs = socket.socketpair()
+    command = [sys.executable, "-m", "tokenling.cli.brain_child", str(theirs.fileno())]
+    null = subprocess.DEVNULL
+    with theirs:
+        try:
+            return subprocess.Popen(  # noqa: S603 - our own module
+                command, pass_fds=[theirs.fileno()], env=_environment(), stdin=null, stdout=null
+            ), ours
+        except OSError as failed:  # no memory, or no process, to be had
+            ours.close()
+            told = f"brain {settings.model_dir}: its process did not start: {failed.strerror}"
+            raise HostRefused(ExitCode.BRAIN, told) from None
 
 
 def _environment() -> dict[str, str]:

@@ -11,9 +11,11 @@ import itertools
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
 
 import structlog
 import trio
@@ -71,8 +73,13 @@ class Launched:
         return f"exit code {code}"
 
 
-Launch = Callable[[], Launched]
-"""Starts a process and waits until its brain is warm; runs in a thread. Raises `HostRefused`."""
+class Launch(Protocol):
+    """Starts a process and waits until its brain is warm; runs in a thread. Raises `HostRefused`.
+
+    `again`: another one has ended before. A GPU is left alone then: it may be what ended it, and is given up anyway.
+    """
+
+    def __call__(self, *, again: bool) -> Launched: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -165,7 +172,7 @@ class BrainProcess:
 
     def __init__(self, launch: Launch) -> None:
         """Starts the first process; in a thread. Raises `HostRefused`."""
-        first = launch()
+        first = launch(again=False)
         self._launch = launch
         self._first: Launched | None = first
         self.facts = first.facts
@@ -233,7 +240,7 @@ class BrainProcess:
             pause_s = min(2 * pause_s, RESTART_MAX_S)
             self.restarts += 1
             try:
-                launched = await trio.to_thread.run_sync(self._launch, abandon_on_cancel=True)
+                launched = await trio.to_thread.run_sync(partial(self._launch, again=True), abandon_on_cancel=True)
             except HostRefused as refused:
                 log.error("the brain's process did not start", exit_code=int(refused.exit_code), again_in_s=pause_s)
                 continue

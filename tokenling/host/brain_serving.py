@@ -78,8 +78,8 @@ class _Turns:
             nursery.cancel_scope.cancel()  # the host is gone, or so stuck that it will not miss us
 
     async def _run(self, number: int, head: Head) -> Frame:
-        lane = self._lanes[number_in(head, "lane")]
         try:
+            lane = self._lanes[number_in(head, "lane")]  # a GPU's is not there any more after a restart
             request = request_from_json(_request_in(head))
             return _told(number, await lane.generate(request, turn_id=text_in(head, "id")))
         except (TurnRefused, GenerationRefused) as refused:
