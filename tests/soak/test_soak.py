@@ -1,12 +1,23 @@
 """The short profile of the soak, and proof that it would see a leak."""
 
+import random
+
 import pytest
 
 from soak.crowd import Seen
 from soak.flatness import grown
-from soak.soak_campaign import FILES_GROWTH_MAX, MEMORY_GROWTH_BYTES_MAX, Samples, soak, verdict
+from soak.soak_campaign import (
+    FILES_GROWTH_MAX,
+    MEMORY_GROWTH_BYTES_MAX,
+    SAMPLE_S,
+    WARM_UP_SHARE,
+    Samples,
+    soak,
+    verdict,
+)
 
 SHORT_S = 120.0
+HOUR = int(3600 / SAMPLE_S)
 MIB = 2**20
 REST = {"filesOver": 0, "threadsOver": 0, "parked": 0, "connections": 0}
 
@@ -27,6 +38,23 @@ def test_growth_is_the_typical_slope_and_no_jump() -> None:
 
 def steady(count: int = 100) -> Samples:
     return Samples([150 * MIB] * count, [30.0] * count, [7.0] * count, [4.0 * MIB] * count)
+
+
+def restless(grows_mib: float, seed: int) -> Samples:
+    """The hour's memory, that wavers by 1 MiB over a minute and grows by so much behind the warm-up."""
+    chance, waver, samples = random.Random(seed), 0.0, steady(HOUR)  # noqa: S311 - noise, no secret
+    for at in range(HOUR):
+        waver = 0.99 * waver + 0.14 * chance.gauss(0, 1)
+        samples.memory_bytes[at] += MIB * (waver + grows_mib * at / HOUR / (1 - WARM_UP_SHARE))
+    return samples
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_level_hour_passes_however_restless_and_one_that_grows_by_half_more_than_it_may_does_not(seed: int) -> None:
+    grows_mib = 1.5 * MEMORY_GROWTH_BYTES_MAX / MIB
+    assert () == verdict(3600, restless(0, seed), Seen(), REST, 0).faults
+    (fault,) = verdict(3600, restless(grows_mib, seed), Seen(), REST, 0).faults
+    assert fault.startswith("memory grew")
 
 
 def test_a_steady_run_has_no_fault() -> None:
