@@ -1,11 +1,14 @@
 """The short profile of the soak, and proof that it would see a leak."""
 
+import os
 import random
+from pathlib import Path
 
 import pytest
 
 from soak.crowd import Seen
 from soak.flatness import grown
+from soak.mappings import Resident, resident_in, resident_of
 from soak.soak_campaign import (
     FILES_GROWTH_MAX,
     MEMORY_GROWTH_BYTES_MAX,
@@ -27,6 +30,34 @@ def test_a_host_under_a_crowd_stays_flat_and_comes_to_rest() -> None:
     assert () == found.faults
     for what in ("say 200", "park 200", "activate 200", "delete 204", "hung up", "stale epoch 409", "half a request"):
         assert found.answers.get(what, 0) > 0, what
+
+
+SMAPS = """\
+55d000000000-55d000100000 r-xp 00000000 08:01 1234   /usr/bin/python3.11
+Size:               1024 kB
+Rss:                1024 kB
+Pss:                 512 kB
+55d001000000-55d002000000 rw-p 00000000 00:00 0      [heap]
+Rss:                2048 kB
+7f1c00000000-7f1c00900000 rw-p 00000000 00:00 0
+Rss:                3072 kB
+7f1c04000000-7f1c04900000 rw-p 00000000 00:00 0
+Rss:                 512 kB
+7f1c08010000-7f1c08090000 rw-p 00000000 00:00 0
+Rss:                1280 kB
+7ffd00000000-7ffd00020000 rw-p 00000000 00:00 0      [stack]
+Rss:                 256 kB
+"""
+
+
+def test_memory_is_told_by_what_it_is_of() -> None:
+    assert Resident(1.0, 2.0, (3.0, 0.5), 1.5) == resident_in(SMAPS)
+
+
+def test_the_memory_of_this_process_is_told_whole() -> None:
+    found = resident_of(os.getpid())
+    whole = int(Path("/proc/self/status").read_text().partition("VmRSS:")[2].split()[0]) / 1024
+    assert sum((found.files, found.first_heap, found.rest, *found.thread_heaps)) == pytest.approx(whole, rel=0.1)
 
 
 def test_growth_is_the_typical_slope_and_no_jump() -> None:
