@@ -2,7 +2,7 @@
 
 The C library has a heap for each thread and keeps there what a prompt's step frees, 7 MiB of the shipped brain's, for
 the next one (`ort.keep_freed_memory`). On threads that everybody shares, as Trio's are, turns leave as much in the heap
-of one thread after the other, for good: a host of two lanes grew by 30 MiB in hours (docs/capacity.md).
+of one thread after the other, for good: a host of two lanes held 30 MiB more for it (docs/capacity.md).
 """
 
 import threading
