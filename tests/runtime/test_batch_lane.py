@@ -254,7 +254,7 @@ async def test_a_lane_that_is_full_says_so_and_a_plan_that_cannot_run_costs_nobo
         assert "lane_busy" == failed.value.code
 
 
-async def test_the_thread_ends_behind_the_last_turn_and_the_next_turn_starts_another(
+async def test_the_thread_rests_behind_the_last_turn_and_the_next_turn_wakes_it(
     shipped: Brain, lane: BatchLane
 ) -> None:
     plan = long_plan(shipped, 1, count=5)

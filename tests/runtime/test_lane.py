@@ -411,13 +411,15 @@ def watched(brain: Brain) -> tuple[Lane, Watched]:
 
 
 async def test_a_lane_is_free_again_when_no_thread_could_be_started(
-    brain: Brain, lane: Lane, monkeypatch: pytest.MonkeyPatch
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    lane = open_lane(brain)
+
     def none_left(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as changed:
-        changed.setattr(trio.lowlevel, "start_thread_soon", none_left)
+        changed.setattr(threading.Thread, "start", none_left)
         with pytest.raises(RuntimeError, match="new thread"):
             await lane.generate(greedy_plan(brain))
     assert 24 == len((await lane.generate(greedy_plan(brain))).token_ids)

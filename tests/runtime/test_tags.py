@@ -254,3 +254,13 @@ def test_what_a_lane_keeps_of_masks_is_bounded() -> None:
         for points in range(1, 40):
             first.walk(((0, 4, points, None),), token)
     assert len(first._walks) <= WALKS_MAX
+
+
+def test_plain_text_outside_of_tags_leads_nowhere_and_takes_no_place_in_what_is_kept() -> None:
+    index = TokenIndex(table_of())
+    mask = make_mask(index, TAGS, {"[look]": 3})
+    for token, data in enumerate(index.bytes_of):
+        assert mask._walk(OUTSIDE, data) == mask.walk(OUTSIDE, token)
+    kept = [index.bytes_of[token] for _state, token in mask._walks]
+    assert {True} == {not data or b"[" in data for data in kept}
+    assert len(kept) < index.size / 10

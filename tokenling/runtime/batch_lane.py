@@ -5,7 +5,7 @@ prompts does not hold up those that are being written; so is a step of several t
 else is one step for all rows together (`rows.py`). Each turn has its own writer, draws and caches: what it writes
 depends on nobody beside it. A cancelled turn leaves at the next round; nobody else's step is stopped for it.
 
-The thread lives while there are turns: it is started by the first and ends behind the last.
+The thread serves while there are turns: from the first until behind the last.
 """
 
 import threading
@@ -17,6 +17,7 @@ from tokenling.runtime.brain import Brain
 from tokenling.runtime.cancellation import Cancellation, StepCancelled
 from tokenling.runtime.errors import LaneFailed
 from tokenling.runtime.lane import check_plan
+from tokenling.runtime.lane_thread import LaneThread
 from tokenling.runtime.loop import OnToken, generation_of
 from tokenling.runtime.plan import DecodePlan, Generation
 from tokenling.runtime.rows import RowGraph, RowSteps
@@ -88,16 +89,17 @@ class BatchLane:
         self._lock = threading.Lock()
         self._joining: list[_Turn] = []
         self._turns: list[_Turn] = []
+        self._thread = LaneThread()
         self._idle = threading.Event()
         self._idle.set()
 
     @property
     def is_serving(self) -> bool:
-        """Whether its thread runs."""
+        """Whether its thread has turns."""
         return not self._idle.is_set()
 
     def join(self) -> None:
-        """Wait, in the calling thread, until the lane's own has ended."""
+        """Wait, in the calling thread, until the lane's own has no turn any more."""
         self._idle.wait()
 
     def __len__(self) -> int:
@@ -134,22 +136,20 @@ class BatchLane:
         return turn.outcome
 
     def _join(self, turn: _Turn) -> None:
-        import trio
-
         with self._lock:
             self._joining.append(turn)
             if self.is_serving:
                 return
             self._idle.clear()
-        trio.lowlevel.start_thread_soon(self._serve, self._ended)
+        self._thread.start_soon(self._serve, self._ended)
 
     def _serve(self) -> None:
-        """Write until nobody is left. Runs in a thread of its own."""
+        """Write until nobody is left. Runs in the lane's thread."""
         while turns := self._present():
             self._round(turns)
 
     def _present(self) -> list[_Turn]:
-        """Those who stayed, and those who joined; without any the thread is over."""
+        """Those who stayed, and those who joined; without any the thread rests."""
         with self._lock:
             self._turns = [turn for turn in self._turns if turn.outcome is None] + self._joining
             self._joining = []

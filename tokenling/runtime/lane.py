@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from tokenling.runtime.brain import Brain
 from tokenling.runtime.cancellation import Cancellation, StepCancelled
 from tokenling.runtime.errors import BrainRefused, GenerationRefused, LaneFailed
+from tokenling.runtime.lane_thread import LaneThread
 from tokenling.runtime.loop import OnToken, run_plan
 from tokenling.runtime.plan import DecodePlan, Generation, Sampling
 from tokenling.runtime.steps import BoundSteps, Steps
@@ -53,6 +54,7 @@ class Lane:
         self.steps = steps or (Steps if brain.device.kind == "cpu" else BoundSteps)
         self.index = TokenIndex(brain.tokenizer.table)
         self._turn = threading.Lock()
+        self._thread = LaneThread()
 
     def warm_up(self) -> None:
         """Run a real token and one more behind it: proves prefill, cache growth, logits. Raises `BrainRefused`."""
@@ -63,7 +65,7 @@ class Lane:
             raise BrainRefused("warm_up_failed", failure.subject, failure.found, failure.expected) from None
 
     async def generate(self, plan: DecodePlan, *, on_token: OnToken | None = None) -> Generation:
-        """`decode` in a worker thread: one hop for the whole turn. `on_token` is called in Trio's thread."""
+        """`decode` in the lane's thread: one hop for the whole turn. `on_token` is called in Trio's thread."""
         return await self.turn(lambda: plan, _generation, on_token=on_token)
 
     async def turn(
@@ -73,7 +75,7 @@ class Lane:
         *,
         on_token: OnToken | None = None,
     ) -> T:
-        """A whole turn in a worker thread, with what comes before and behind its `decode`: the event loop stays free.
+        """A whole turn in the lane's thread, with what comes before and behind its `decode`: the event loop stays free.
 
         Cancelling the awaiting scope stops the step that runs; the thread is awaited, never abandoned, so nothing
         touches the lane after this returns or raises `trio.Cancelled`. Only another device than the CPU may hang, in
@@ -98,7 +100,7 @@ class Lane:
         await trio.lowlevel.checkpoint_if_cancelled()
         self.take()  # here and not in the thread: a turn that finds the lane taken must not wait shielded
         may_hang = self.brain.device.kind != "cpu"
-        hop: _Hop[_Made[T] | _Raised] = _Hop(cancellation.cancel, STUCK_S if may_hang else None)
+        hop: _Hop[_Made[T] | _Raised] = _Hop(self._thread, cancellation.cancel, STUCK_S if may_hang else None)
         try:
             outcome = await hop.run(lambda: _outcome(work))
         except BaseException:  # no thread was to be had: nothing has begun
@@ -158,17 +160,18 @@ def _outcome(work: Callable[[], T]) -> _Made[T] | _Raised:
 
 
 class _Hop(Generic[T]):
-    """One call in another thread, awaited to its end whatever is cancelled meanwhile.
+    """One call in a lane's thread, awaited to its end whatever is cancelled meanwhile.
 
     Trio's own `to_thread.run_sync` cannot tell the call that it is unwanted. A task beside it that waits for a
     cancellation can, and costs two more rounds of the event loop behind each turn, milliseconds in which a lane of a
     busy host has nothing to do (docs/capacity.md).
     """
 
-    def __init__(self, on_cancel: Callable[[], None], stuck_s: float | None) -> None:
+    def __init__(self, thread: LaneThread, on_cancel: Callable[[], None], stuck_s: float | None) -> None:
         """`on_cancel` asks the call to end soon; `stuck_s` after that it is left behind, if it may be at all."""
         import trio
 
+        self._thread = thread
         self._on_cancel = on_cancel
         self._stuck_s = stuck_s
         self._task = trio.lowlevel.current_task()
@@ -179,7 +182,7 @@ class _Hop(Generic[T]):
         """What `call`, which must not raise, gives; None when it was left behind. No checkpoint for cancellation."""
         import trio
 
-        trio.lowlevel.start_thread_soon(call, self._deliver, "tokenling lane")
+        self._thread.start_soon(call, self._deliver)
         result: T | None = await trio.lowlevel.wait_task_rescheduled(self._abort)
         return result
 

@@ -183,6 +183,7 @@ class Walk:
 
 
 _BROKEN = Walk(OUTSIDE, illegal=True)
+_PLAIN = Walk(OUTSIDE)
 _ILLEGAL = np.float32(-np.inf)
 
 
@@ -235,12 +236,15 @@ class TagMask:
     _walks: dict[tuple[State, int], Walk] = field(default_factory=dict)
 
     def walk(self, state: State, token: int) -> Walk:
-        """The effect of one token."""
+        """The effect of one token. Plain text outside of tags, most of what is written, needs no place here."""
+        data = self.index.bytes_of[token]
+        if not state and data and _OPEN not in data:
+            return _PLAIN
         known = self._walks.get((state, token))
         if known is None:
             if len(self._walks) >= WALKS_MAX:
                 self._walks.clear()
-            known = self._walks[(state, token)] = self._walk(state, self.index.bytes_of[token])
+            known = self._walks[(state, token)] = self._walk(state, data)
         return known
 
     def _walk(self, state: State, data: bytes | None) -> Walk:
