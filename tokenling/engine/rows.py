@@ -58,6 +58,7 @@ class Rows(ListOf):
             _Column(attribute, name, member.default, _may_read(member.shape), _may_write(member.shape))
             for attribute, name, member in self.shape.members
         )
+        assert min(columns, key=attrgetter("name")).default is REQUIRED, "rows begin with what each record holds"
         object.__setattr__(self, "_columns", columns)
         object.__setattr__(self, "_by_name", tuple(sorted(columns, key=attrgetter("name"))))
 
@@ -79,9 +80,10 @@ class Rows(ListOf):
         assert self.low <= len(value) <= self.high
         if len(value) < FEW:
             return ListOf.dump(self, value)
-        rows: list[JsonObject] = [{} for _ in value]
-        for column in self._by_name:
-            _write_column(rows, column, list(map(attrgetter(column.attribute), value)))
+        first, *others = self._by_name
+        rows: list[JsonObject] = [{first.name: held} for held in _held(value, first)]
+        for column in others:
+            _write_column(rows, column, _held(value, column))
         extras: list[str] = [record.extra for record in value]
         if any(extras):
             rows = [with_unknown(row, extra) if extra else row for row, extra in zip(rows, extras, strict=True)]
@@ -118,12 +120,20 @@ def _taken(rows: list[dict[str, object]], column: _Column) -> tuple[list[object]
         raise Doubt from None
 
 
+def _held(records: tuple[object, ...], column: _Column) -> list[JsonValue]:
+    """The column of records, which a save may hold."""
+    held = list(map(attrgetter(column.attribute), records))
+    assert column.may_write(held), f"{column.name} holds what a save may not"
+    return held
+
+
 def _write_column(rows: list[JsonObject], column: _Column, held: list[JsonValue]) -> None:
     name, default = column.name, column.default
-    assert column.may_write(cast("list[object]", held)), f"{name} holds what a save may not"
     if default is REQUIRED:
         for row, value in zip(rows, held, strict=True):
             row[name] = value
+        return
+    if all([value == default for value in held]):
         return
     for row, value in zip(rows, held, strict=True):
         if value != default:
@@ -153,8 +163,11 @@ def _filler(make: type[object]) -> Callable[[Iterable[list[object]], int], tuple
 
 def _may_read(shape: Shape) -> Check:
     match shape:
-        case Int() | OneOf():
+        case Int():
             return _may_write(shape)
+        case OneOf():
+            listed = _may_write(shape)
+            return lambda values: _are(str, values) and listed(values)
         case Text(low, high):
             return lambda values: _are_strings(values, low, high) and are_clean(cast("list[str]", values))
         case Token(low, high, marks):
@@ -169,8 +182,7 @@ def _may_write(shape: Shape) -> Check:
         case Int(low, high, step):
             return lambda values: _are_integers(values, low, high, step)
         case OneOf(members):
-            allowed = frozenset(members)
-            return lambda values: _are(str, values) and allowed.issuperset(values)
+            return frozenset(members).issuperset
         case Text(low, high):
             return lambda values: _are_strings(values, low, high)
         case _:
@@ -192,7 +204,8 @@ def _are_strings(values: list[object], low: int, high: int) -> bool:
     if not _are(str, values):
         return False
     texts = cast("list[str]", values)
-    return len(max(texts, key=len)) <= high and (low == 0 or low <= len(min(texts, key=len)))
+    longest = len(max(texts, key=len))
+    return longest <= high and (low == 0 or (all(texts) if low == 1 else low <= len(min(texts, key=len))))
 
 
 def _only(low: int, high: int, allowed: bytes) -> Check:

@@ -52,12 +52,13 @@ def is_clean(text: str) -> bool:
 def are_clean(texts: list[str]) -> bool:
     """Whether each of the texts is clean, looked at together."""
     joined = "".join(texts)
-    if joined.isascii():
-        if joined.encode().translate(None, delete=_PLAIN_BYTES):
-            return False
-    elif _UNCLEAN.search(joined) or not all(map(_VISIBLE.search, filter(None, texts))):
+    if "  " in joined:
         return False
-    return "  " not in joined and [text.strip(" ") for text in texts] == texts
+    if joined.isascii():  # the only space left that `strip` takes is the space
+        return not joined.encode().translate(None, delete=_PLAIN_BYTES) and list(map(str.strip, texts)) == texts
+    if _UNCLEAN.search(joined) or not all(map(_VISIBLE.search, filter(None, texts))):
+        return False
+    return [text.strip(" ") for text in texts] == texts
 
 
 def words_of(text: str) -> tuple[str, ...]:
