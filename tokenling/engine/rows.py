@@ -133,8 +133,6 @@ def _write_column(rows: list[JsonObject], column: _Column, held: list[JsonValue]
         for row, value in zip(rows, held, strict=True):
             row[name] = value
         return
-    if all([value == default for value in held]):
-        return
     for row, value in zip(rows, held, strict=True):
         if value != default:
             row[name] = value
