@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import date
+from functools import lru_cache
 from typing import NoReturn
 
 from tokenling.engine import bounds, json_text
@@ -78,6 +79,7 @@ _DATES = (date_text(_DAY_MIN), date_text(_DAY_MAX))
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
+@lru_cache(maxsize=2 * bounds.DIARY_MAX)  # pets that live together have the same dates
 def _date_rule(text: str) -> str | None:
     try:
         real = bool(_DATE.fullmatch(text)) and bool(date.fromisoformat(text))
