@@ -10,7 +10,8 @@ from test_declared_saves import drawn
 
 from tokenling.engine import SaveRefused
 from tokenling.engine import saves as declared
-from tokenling.engine.codec import Doubt, Flag, Int, ListOf, Member, Record
+from tokenling.engine.codec import Doubt, Flag, Int, ListOf, Member, OneOf, Record, Token
+from tokenling.engine.lists import WANTS
 from tokenling.engine.rows import FEW, Rows
 from tokenling.engine.state import ChatLine, Effect, Event, Want
 from tokenling.engine.text import are_clean, clean, is_clean
@@ -158,6 +159,24 @@ def test_a_state_that_no_save_may_hold_is_not_written(name: str, wrong: object) 
 def test_a_record_that_checks_itself_or_holds_others_is_no_row() -> None:
     with pytest.raises(TypeError, match="Flag"):
         Rows(Record(Want, {"kind": Member(Flag()), "at_ms": Member(Int(0, 1))}), 9)
+
+
+def test_every_number_of_a_column_keeps_to_its_step() -> None:
+    wants = Rows(Record(Want, {"kind": Member(OneOf(WANTS)), "at_ms": Member(Int(0, 60, 20))}), 9)
+    right = [{"kind": "food", "atMs": number} for number in (0, 20, 40, 60, 0, 20, 40, 60)]
+    assert tuple(Want("food", number) for number in (0, 20, 40, 60, 0, 20, 40, 60)) == wants.reader()(right)
+    with pytest.raises(Doubt):
+        wants.reader()([*right, {"kind": "food", "atMs": 50}])
+
+
+@pytest.mark.parametrize(("low", "short"), [(1, ""), (3, "ab")])
+def test_every_string_of_a_column_is_as_long_as_it_must_be(low: int, short: str) -> None:
+    wants = Rows(Record(Want, {"kind": Member(Token(low, 4)), "at_ms": Member(Int(0, 60))}), 9)
+    right = [{"kind": "abcd"[: 3 + number % 2], "atMs": number} for number in range(FEW)]
+    assert tuple(Want("abcd"[: 3 + number % 2], number) for number in range(FEW)) == wants.reader()(right)
+    for wrong in (short, "abcde"):
+        with pytest.raises(Doubt):
+            wants.reader()([*right, {"kind": wrong, "atMs": 1}])
 
 
 def test_made_records_are_frozen_and_whole() -> None:
