@@ -101,6 +101,7 @@ def events(count: int = 2 * FEW, **changed: object) -> list[object]:
         events(item="a]"),
         events(item="\u00e9"),
         events(item="i" * 17),
+        events(item="\ud800"),
         events(unknown=1),
         events(n=1, unknown=1),
         [*events(), {"kind": "fed"}],
