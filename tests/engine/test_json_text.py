@@ -1,6 +1,7 @@
 """A save's JSON text: one text by orjson and by the standard library, and what either does not take is left alone."""
 
 import json
+import runpy
 import sys
 from collections.abc import Iterator
 from types import ModuleType
@@ -43,6 +44,14 @@ def both(work: object, given_: object) -> Iterator[object]:
 def test_a_host_has_orjson_and_uses_it() -> None:
     assert json_text.QUICK
     assert isinstance(sys.modules["orjson"], ModuleType)
+
+
+def test_where_orjson_is_not_the_standard_library_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "orjson", None)
+    module = runpy.run_path(json_text.__file__)
+    assert not module["QUICK"]
+    assert b'{"a":"\xc3\xa9"}' == module["write"]({"a": "\u00e9"})
+    assert {"a": 1} == module["read"](b'{"a":1}')
 
 
 def canonical(value: object) -> bytes:
