@@ -11,13 +11,14 @@ members) to the careful one by raising `Doubt`.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from operator import itemgetter
 from typing import Generic, Protocol, TypeVar
 
 from tokenling.engine.errors import SaveRefused
 from tokenling.engine.jsonvalue import JsonObject, JsonValue
 from tokenling.engine.text import is_clean
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 REQUIRED = object()
 
 
@@ -119,7 +120,7 @@ class Flag:
         return {"type": "boolean"}
 
 
-_ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def load_text(value: object, path: str) -> str:
@@ -185,7 +186,7 @@ class Token:
         return text
 
     def reader(self) -> Reader:
-        low, high, allowed = self.low, self.high, f"{_ALPHANUMERIC}{self.marks}"
+        low, high, allowed = self.low, self.high, f"{ALPHANUMERIC}{self.marks}"
 
         def read(value: object) -> object:
             if type(value) is str and low <= len(value) <= high and not value.strip(allowed):
@@ -340,16 +341,27 @@ class Member:
     about: str = ""
 
 
-class Record(Generic[T]):
+class Record(Generic[T_co]):
     """An object with declared members; others are kept as they are in the record's `extra`."""
 
-    def __init__(self, make: type[T], members: Mapping[str, Member], fixed: Mapping[str, int] | None = None) -> None:
+    def __init__(self, make: type[T_co], members: Mapping[str, Member], fixed: Mapping[str, int] | None = None) -> None:
         self._make = make
         self._members = tuple((attribute, camel(attribute), member) for attribute, member in members.items())
         self._names = frozenset(name for _, name, _ in self._members) | frozenset(fixed or ())
         self._fixed = dict(fixed or {})
+        self._in_order: JsonObject = {name: self._fixed.get(name) for name in sorted(self._names)}
 
-    def load(self, value: object, path: str) -> T:
+    @property
+    def make(self) -> type[T_co]:
+        """What the record is inside the engine."""
+        return self._make
+
+    @property
+    def members(self) -> tuple[tuple[str, str, Member], ...]:
+        """Attribute, name in a save and declaration of each member, in the order of the attributes."""
+        return self._members
+
+    def load(self, value: object, path: str) -> T_co:
         refuse_wrong(value, path)
         if not isinstance(value, dict):
             raise SaveRefused("not_an_object", path)
@@ -367,7 +379,7 @@ class Record(Generic[T]):
         found["extra"] = canonical(unknown) if unknown else ""
         return self._make(**found)  # the members are the arguments, checked by a test
 
-    def reader(self) -> Callable[[object], T]:
+    def reader(self) -> Callable[[object], T_co]:
         """For records without members that nobody declared; those have `extra` to keep, and `load` does."""
         members = {
             attribute: (name, member.shape.reader(), member.default) for attribute, name, member in self._members
@@ -375,7 +387,7 @@ class Record(Generic[T]):
         plan = [members[field.name] for field in fields(self._make) if field.name != "extra"]  # type: ignore[arg-type]
         make, fixed = self._make, len(self._fixed)
 
-        def read(value: object) -> T:
+        def read(value: object) -> T_co:
             if type(value) is not dict:
                 raise Doubt
             held: list[object] = []
@@ -395,17 +407,16 @@ class Record(Generic[T]):
         return read
 
     def dump(self, value: object) -> JsonValue:
-        written: JsonObject = dict(self._fixed)
+        written = self._in_order.copy()
         for attribute, name, member in self._members:
             held: object = getattr(value, attribute)
             if held != member.default:
                 written[name] = member.shape.dump(held)
+            else:
+                del written[name]
         extra: object = getattr(value, "extra")  # noqa: B009 - typed as object on purpose
         assert isinstance(extra, str)
-        if extra:
-            unknown: JsonObject = json.loads(extra)
-            written.update(unknown)
-        return written
+        return with_unknown(written, extra) if extra else written
 
     def schema(self) -> JsonObject:
         properties: JsonObject = {name: {"const": number} for name, number in self._fixed.items()}
@@ -416,6 +427,13 @@ class Record(Generic[T]):
             if member.default is REQUIRED:
                 required.append(name)
         return {"type": "object", "properties": properties, "required": required}
+
+
+def with_unknown(written: JsonObject, extra: str) -> JsonObject:
+    """A record's members with those that nobody declared, by name."""
+    unknown: JsonObject = json.loads(extra)
+    assert canonical(unknown) == extra, "a record's extra is canonical"
+    return dict(sorted({**written, **unknown}.items(), key=itemgetter(0)))
 
 
 def kept(value: object, path: str) -> JsonValue:

@@ -12,6 +12,8 @@ _REMOVED = re.compile(
 U+200D and the variation selectors stay: Persian and emoji are written with them."""
 _PLAIN = re.compile("[ -~]*")
 """Printable ASCII: in it only the spaces are left to look at."""
+_PLAIN_BYTES = bytes(byte for byte in range(0x20, 0x7F) if byte not in b"[]")
+_UNCLEAN = re.compile(rf"{_SPACES.pattern}|{_REMOVED.pattern}|[][]")
 _VISIBLE = re.compile("[^ \u200c\u200d\ufe00-\ufe0f]")
 _RUNS = re.compile(" {2,}")
 _BRACKETS = str.maketrans("[]", "()")
@@ -45,6 +47,18 @@ def is_clean(text: str) -> bool:
     if _PLAIN.fullmatch(text):
         return "  " not in text and text.strip(" ") == text
     return clean(text) == text
+
+
+def are_clean(texts: list[str]) -> bool:
+    """Whether each of the texts is clean, looked at together."""
+    joined = "".join(texts)
+    if "  " in joined:
+        return False
+    if joined.isascii():  # the only space left that `strip` takes is the space
+        return not joined.encode().translate(None, delete=_PLAIN_BYTES) and list(map(str.strip, texts)) == texts
+    if _UNCLEAN.search(joined) or not all(map(_VISIBLE.search, filter(None, texts))):
+        return False
+    return [text.strip(" ") for text in texts] == texts
 
 
 def words_of(text: str) -> tuple[str, ...]:
