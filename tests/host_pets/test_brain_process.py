@@ -6,6 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -49,7 +51,7 @@ def odd(how: str, mark: Path) -> Launched:
 @asynccontextmanager
 async def served(how: str, tmp_path: Path, then: str = "") -> AsyncIterator[BrainProcess]:
     """A process that is odd in the way `how`, and each later one in the way `then`."""
-    process = BrainProcess(lambda *, again: odd(then or how if again else how, tmp_path / "mark"))
+    process = BrainProcess(lambda *, again_s: odd(how if again_s is None else then or how, tmp_path / "mark"))
     with trio.fail_after(PATIENCE_S):
         async with trio.open_nursery() as nursery:
             await nursery.start(process.serve)
@@ -120,10 +122,99 @@ def test_a_process_that_cannot_be_started_is_a_refusal_and_leaves_nothing_open(
     monkeypatch.setattr(sys, "executable", str(tmp_path / "no-such-python"))
     open_before = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.raises(HostRefused) as refused:
-        launch(preview_settings(0, tmp_path), again=False)
-    assert ExitCode.BRAIN == refused.value.exit_code
+        launch(preview_settings(0, tmp_path), again_s=None)
+    assert ExitCode.CRASHED == refused.value.exit_code
     assert "did not start: No such file or directory" in refused.value.lines[0]
     assert open_before == len(list(Path("/proc/self/fd").iterdir()))
+
+
+def child_that_appears() -> int:
+    """The next process that this one starts."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        for task in Path("/proc/self/task").iterdir():
+            for child in (task / "children").read_text().split():
+                if "brain_child" in Path(f"/proc/{child}/cmdline").read_text():
+                    return int(child)
+    raise AssertionError("no process was started")
+
+
+@pytest.mark.parametrize(
+    ("number", "again_s", "told"),
+    [(signal.SIGKILL, None, "its process ended with SIGKILL"), (signal.SIGSTOP, 2.0, "was not ready after 2 s")],
+)
+def test_a_process_that_dies_or_hangs_while_it_starts_says_nothing_against_the_brain(
+    tmp_path: Path, number: signal.Signals, again_s: float | None, told: str
+) -> None:
+    stopper = threading.Thread(target=lambda: os.kill(child_that_appears(), number))
+    stopper.start()
+    with pytest.raises(HostRefused) as refused:
+        launch(preview_settings(0, tmp_path), again_s=again_s)
+    stopper.join()
+    assert (ExitCode.CRASHED, True) == (refused.value.exit_code, told in refused.value.lines[0])
+
+
+async def test_a_start_that_the_machine_refuses_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(brain_process, "RESTART_FIRST_S", 0.01)
+    failures: list[Exception] = [OSError(24, "too many"), RuntimeError("no thread"), HostRefused(ExitCode.BRAIN, "why")]
+
+    def start(*, again_s: float | None) -> Launched:
+        if again_s is not None and failures:
+            raise failures.pop(0)
+        return odd("once", tmp_path / "mark")
+
+    process = BrainProcess(start)
+    with structlog.testing.capture_logs() as logs, trio.fail_after(PATIENCE_S):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(process.serve)
+            assert (await lane_of(process).generate(REQUEST, turn_id="turn")).reply.text
+            nursery.cancel_scope.cancel()
+    assert ["OSError", "RuntimeError", "why"] == [log["reason"] for log in logs if "did not start" in log["event"]]
+    assert 4 == process.restarts
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"files": ("model.onnx 00",)}, ExitCode.BRAIN),
+        ({"prompt_version": 99}, ExitCode.BRAIN),
+        ({"features": ("wings",)}, ExitCode.BRAIN),
+        ({"version": "99.0"}, ExitCode.CRASHED),
+    ],
+)
+async def test_a_process_that_came_back_as_another_ends_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, object], code: ExitCode
+) -> None:
+    monkeypatch.setattr(brain_process, "RESTART_FIRST_S", 0.01)
+
+    def start(*, again_s: float | None) -> Launched:
+        launched = odd("dies" if again_s is None else "well", tmp_path / "mark")
+        return launched if again_s is None else replace(launched, facts=replace(launched.facts, **change))
+
+    process = BrainProcess(start)
+    with pytest.RaisesGroup(pytest.RaisesExc(HostRefused, check=lambda refused: refused.exit_code == code)):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(process.serve)
+            nursery.start_soon(partial(lane_of(process).generate, REQUEST, turn_id="turn"))
+
+
+async def test_a_process_that_came_back_with_fewer_lanes_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(brain_process, "RESTART_FIRST_S", 0.01)
+    starts = iter(range(10))
+
+    def start(*, again_s: float | None) -> Launched:
+        launched, number = odd("once", tmp_path / "mark"), next(starts)
+        return replace(launched, facts=replace(launched.facts, cpu=())) if number == 1 else launched
+
+    process = BrainProcess(start)
+    with trio.fail_after(PATIENCE_S):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(process.serve)
+            assert (await lane_of(process).generate(REQUEST, turn_id="turn")).reply.text
+            nursery.cancel_scope.cancel()
+    assert 2 == process.restarts
 
 
 @pytest.mark.parametrize("how", ["dies", "nonsense", "no answer"])
@@ -181,7 +272,7 @@ async def test_a_turn_that_is_called_off_while_there_is_no_process_ends_at_once(
 
 
 async def test_a_process_that_was_never_served_is_ended_by_close(tmp_path: Path) -> None:
-    process = BrainProcess(lambda *, again: odd("well", tmp_path / "mark"))
+    process = BrainProcess(lambda *, again_s: odd("well", tmp_path / "mark"))
     first = process._first
     assert first is not None
     await trio.to_thread.run_sync(process.close)

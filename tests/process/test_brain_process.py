@@ -1,5 +1,6 @@
 """A brain in a process of its own: what owners and operators see when it is well, dies, hangs, or is exchanged."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -121,7 +122,8 @@ def test_a_brain_that_dies_under_a_turn_is_started_again_and_the_pet_answers_onc
         owner.adopt(quiet_save(SHIPPED_BRAIN))
         brain = said_to_a_halted_brain(home, owner, "are you there?")
         os.kill(brain, signal.SIGKILL)
-        assert ["brain_down"] == await_health(home, lambda seen: not seen["ready"])["reasons"]
+        down = await_health(home, lambda seen: not seen["ready"])
+        assert (["brain_down"], "failed") == (down["reasons"], down["workers"][0]["state"])
         view, line = owner.await_reply()
         assert (line["text"] != "", 1) == (True, times_said(view, "are you there?"))
         assert await_health(home, lambda seen: seen["ready"])
@@ -226,6 +228,35 @@ def test_another_brain_in_the_place_of_the_one_that_died_ends_the_host(begin, tm
     assert "changed under the host" in home.stderr
 
 
+def test_a_host_that_is_stopped_while_its_brain_loads_again_leaves_no_process(begin):
+    home = begin()
+    (brain,) = brains_of(home)
+    os.kill(brain, signal.SIGKILL)
+    deadline = time.monotonic() + BACK_S_MAX
+    while brains_of(home) in ([], [brain]) and time.monotonic() < deadline:
+        time.sleep(0.002)
+    (loading,) = brains_of(home)
+    assert home.stop()[0] == 0
+    assert gone(loading, 1.0)
+
+
+def test_a_brain_of_the_same_id_and_other_bytes_ends_the_host(begin, tmp_path):
+    directory = tmp_path / "brain"
+    shutil.copytree(shipped_brain_dir(), directory)
+    home = begin(MODEL_DIR=str(directory))
+    told = json.loads((directory / "brain.json").read_text())
+    (directory / "brain.json").write_text(json.dumps(told, indent=3))  # the same, said otherwise
+    card = directory / "tokenizer.json"
+    card.write_text(json.dumps(json.loads(card.read_text()), indent=1))
+    told["files"]["tokenizer.json"] = hashlib.sha256(card.read_bytes()).hexdigest()
+    (directory / "brain.json").write_text(json.dumps(told))
+    (brain,) = brains_of(home)
+    os.kill(brain, signal.SIGKILL)
+    assert home.process.wait(timeout=BACK_S_MAX) == 3
+    home.close()
+    assert "changed under the host" in home.stderr
+
+
 def test_a_process_that_cannot_start_again_is_tried_until_it_can(begin, tmp_path):
     directory = tmp_path / "brain"
     shutil.copytree(shipped_brain_dir(), directory)
@@ -236,8 +267,9 @@ def test_a_process_that_cannot_start_again_is_tried_until_it_can(begin, tmp_path
         (brain,) = brains_of(home)
         os.kill(brain, signal.SIGKILL)
         deadline = time.monotonic() + BACK_S_MAX
-        while "did not start" not in home.stderr and time.monotonic() < deadline:
+        while "tokenizer.json" not in home.stderr and time.monotonic() < deadline:
             time.sleep(0.05)
+        assert "did not start" in home.stderr
         owner.say("can you hear me?")  # the pet is served all the same, and takes its time
         assert health(home)["reasons"] == ["brain_down"]
         (directory / "kept.json").rename(directory / "tokenizer.json")

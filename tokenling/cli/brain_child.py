@@ -5,14 +5,20 @@ It opens the brain that the host's first frame asks for, says what it is, and an
 
 import os
 import pickle
+import select
 import signal
 import socket
 import sys
+import threading
+import time
 from typing import NoReturn
 
 from tokenling.host.brain_wire import Frame, Head, Unpacker, first_frame, pack, text_in
 from tokenling.host.exits import HostRefused
 from tokenling.host.settings import Settings
+
+GRACE_S = 0.2
+"""For the lanes to let go of what they run, which takes 80 ms at most."""
 
 
 def main() -> NoReturn:
@@ -20,8 +26,18 @@ def main() -> NoReturn:
     for stop in (signal.SIGINT, signal.SIGTERM):  # meant for the host, whose end is ours
         signal.signal(stop, signal.SIG_IGN)
     held = socket.socket(fileno=int(sys.argv[1]))
+    threading.Thread(target=_end_with_host, args=(held.fileno(),), daemon=True).start()
     _serve(held)
     os._exit(0)  # nothing here is worth an orderly end, and a driver may hang in one
+
+
+def _end_with_host(descriptor: int) -> None:
+    """End this process soon behind the host, whatever it does then: loads a brain, or hangs in a driver."""
+    watch = select.poll()
+    watch.register(descriptor, select.POLLHUP)
+    watch.poll()
+    time.sleep(GRACE_S)
+    os._exit(0)
 
 
 def _serve(held: socket.socket) -> None:

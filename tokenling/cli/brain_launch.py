@@ -6,12 +6,13 @@ import pickle
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import tokenling
-from tokenling.host.brain_process import BrainProcess, Launched
+from tokenling.host.brain_process import BrainProcess, Launched, how_it_ended
 from tokenling.host.brain_wire import Facts, Frame, Head, Unpacker, WireBroken, facts_in, first_frame, pack
 from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.plan import HostBrain
@@ -44,37 +45,61 @@ def _gpu_of(facts: Facts, lanes: tuple[Generator, ...]) -> Gpu | None:
     return None if facts.gpu_failure is None else Gpu(lanes, facts.gpu_failure)
 
 
-def launch(settings: Settings, *, again: bool) -> Launched:
-    """As `Launch` says, for these settings. `HostRefused` gives the reason that the process gave."""
-    asked = replace(settings, enrol_code=None, gpu_device=None if again else settings.gpu_device)
+def launch(settings: Settings, *, again_s: float | None) -> Launched:
+    """As `Launch` says, for these settings. `HostRefused` gives the reason that the process gave; where it gave none,
+    the exit code is a crash's, for nothing is known against the brain."""
+    asked = replace(settings, enrol_code=None, gpu_device=settings.gpu_device if again_s is None else None)
     process, ours = _started(settings)
     unpacker = Unpacker()
     try:
+        ours.settimeout(again_s)
         ours.sendall(pack(Frame({"settings": logging.getLevelName(logging.getLogger().level)}, pickle.dumps(asked))))
         head = first_frame(ours, unpacker).head
         return Launched(process, ours, unpacker, facts_in(_accepted(head)))
+    except TimeoutError:
+        process.kill()
+        _end(process, ours)
+        raise _not_started(settings, f"was not ready after {again_s:.0f} s") from None
     except (WireBroken, OSError):
-        how = _end(process, ours)
-        raise HostRefused(ExitCode.BRAIN, f"brain {settings.model_dir}: its process ended with {how}") from None
+        raise _not_started(settings, f"ended with {_end(process, ours)}") from None
     except BaseException:
         _end(process, ours)
         raise
 
 
+def _not_started(settings: Settings, what: str) -> HostRefused:
+    return HostRefused(ExitCode.CRASHED, f"brain {settings.model_dir}: its process {what}")
+
+
 def _started(settings: Settings) -> "tuple[subprocess.Popen[bytes], socket.socket]":
     """A process, and our end of the sockets between us."""
-    ours, theirs = socket.socketpair()
-    command = [sys.executable, "-m", "tokenling.cli.brain_child", str(theirs.fileno())]
-    null = subprocess.DEVNULL
-    with theirs:
+    with ExitStack() as stack:
         try:
-            return subprocess.Popen(  # noqa: S603 - our own module
-                command, pass_fds=[theirs.fileno()], env=_environment(), stdin=null, stdout=null
-            ), ours
-        except OSError as failed:  # no memory, or no process, to be had
-            ours.close()
-            told = f"brain {settings.model_dir}: its process did not start: {failed.strerror}"
-            raise HostRefused(ExitCode.BRAIN, told) from None
+            ours, theirs = socket.socketpair()
+            stack.enter_context(theirs)
+            kept = stack.enter_context(ExitStack())
+            kept.enter_context(ours)
+            process = subprocess.Popen(  # noqa: S603 - our own module
+                [sys.executable, "-m", "tokenling.cli.brain_child", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=2 if _is_open(2) else subprocess.DEVNULL,
+                process_group=0,  # a terminal's Ctrl-C is meant for the host
+            )
+        except OSError as failed:  # no memory, no process, no descriptor to be had
+            raise _not_started(settings, f"did not start: {failed.strerror}") from None
+        kept.pop_all()
+        return process, ours
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def _environment() -> dict[str, str]:
@@ -99,4 +124,4 @@ def _end(process: "subprocess.Popen[bytes]", ours: socket.socket) -> str:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    return f"exit code {process.returncode}"
+    return how_it_ended(process)

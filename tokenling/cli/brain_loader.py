@@ -62,6 +62,7 @@ def load_here(settings: Settings) -> HostBrain:
         precision=brain.precision,
         remarks=(*batching, *gpu_remarks(settings, gpu)),
         gpu=gpu,
+        files=tuple(f"{name} {digest}" for name, digest in sorted(brain.file_sha256.items())),
     )
 
 

@@ -11,6 +11,7 @@ import itertools
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -35,6 +36,9 @@ END_S_MAX = 0.3
 RESTART_FIRST_S = 0.5
 RESTART_MAX_S = 60.0
 """Between two starts that did not live: doubled each time. A guess."""
+LOADING_S_MIN = 60.0
+LOADING_TIMES = 10
+"""A start that takes longer than this, and than so many times the first one, hangs."""
 LIVED_S = 60.0
 """A process that served for so long was well: the next start does not wait long."""
 TRIES = 2
@@ -66,20 +70,26 @@ class Launched:
     @property
     def how(self) -> str:
         """How it ended, for people."""
-        code = self.process.returncode
-        if code is not None and code < 0:
-            with suppress(ValueError):
-                return signal.Signals(-code).name
-        return f"exit code {code}"
+        return how_it_ended(self.process)
+
+
+def how_it_ended(process: "subprocess.Popen[bytes]") -> str:
+    """The signal's name or the exit code of a process that has ended."""
+    code = process.returncode
+    if code is not None and code < 0:
+        with suppress(ValueError):
+            return signal.Signals(-code).name
+    return f"exit code {code}"
 
 
 class Launch(Protocol):
     """Starts a process and waits until its brain is warm; runs in a thread. Raises `HostRefused`.
 
-    `again`: another one has ended before. A GPU is left alone then: it may be what ended it, and is given up anyway.
+    `again_s`: another one has ended before, and this one may take so long, else it is ended. A GPU is left alone then:
+    it may be what ended the last, and is given up anyway. None: the first, which may take what it takes.
     """
 
-    def __call__(self, *, again: bool) -> Launched: ...
+    def __call__(self, *, again_s: float | None) -> Launched: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -172,8 +182,10 @@ class BrainProcess:
 
     def __init__(self, launch: Launch) -> None:
         """Starts the first process; in a thread. Raises `HostRefused`."""
-        first = launch(again=False)
+        began_s = time.monotonic()
+        first = launch(again_s=None)
         self._launch = launch
+        self._patience_s = max(LOADING_S_MIN, LOADING_TIMES * (time.monotonic() - began_s))
         self._first: Launched | None = first
         self.facts = first.facts
         self.restarts = 0
@@ -216,8 +228,9 @@ class BrainProcess:
             await self._live(launched, task_status)
             task_status = trio.TASK_STATUS_IGNORED
             log.error("the brain's process ended and is started again", how=launched.how)
-            pause_s = RESTART_FIRST_S if trio.current_time() - began_s > LIVED_S else min(2 * pause_s, RESTART_MAX_S)
-            launched = await self._again(pause_s)
+            if trio.current_time() - began_s > LIVED_S:
+                pause_s = RESTART_FIRST_S
+            launched, pause_s = await self._again(pause_s)
 
     async def _live(self, launched: Launched, task_status: trio.TaskStatus[None]) -> None:
         link = _Link(launched)
@@ -234,20 +247,36 @@ class BrainProcess:
         self._changed.set()
         self._changed = trio.Event()
 
-    async def _again(self, pause_s: float) -> Launched:
+    async def _again(self, pause_s: float) -> tuple[Launched, float]:
+        """The next process that starts, and how long to wait should it not live."""
         while True:
             await trio.sleep(pause_s)
             pause_s = min(2 * pause_s, RESTART_MAX_S)
             self.restarts += 1
+            launch = partial(self._launch, again_s=self._patience_s)
             try:
-                launched = await trio.to_thread.run_sync(partial(self._launch, again=True), abandon_on_cancel=True)
+                launched = await trio.to_thread.run_sync(launch, abandon_on_cancel=True)
             except HostRefused as refused:
-                log.error("the brain's process did not start", exit_code=int(refused.exit_code), again_in_s=pause_s)
-                continue
-            if launched.facts.brain_id == self.facts.brain_id and launched.facts.cpu == self.facts.cpu:
-                return launched
-            await trio.to_thread.run_sync(launched.end)
+                log.error("the brain's process did not start", reason=str(refused), again_in_s=pause_s)
+            except (OSError, RuntimeError, MemoryError) as failed:  # of the machine: no thread, no memory to be had
+                log.error("the brain's process did not start", reason=type(failed).__name__, again_in_s=pause_s)
+            else:
+                if await self._fits(launched):
+                    return launched, pause_s
+
+    async def _fits(self, launched: Launched) -> bool:
+        """Whether it can take the place of the first one. Raises `HostRefused` when no later one will either."""
+        told = launched.facts
+        if told.is_same_brain(self.facts) and told.version == self.facts.version:
+            if len(told.cpu) >= len(self.facts.cpu):
+                return True
+            log.error("the brain's process has fewer lanes than before", found=len(told.cpu))
+        await trio.to_thread.run_sync(launched.end)
+        if told.version != self.facts.version:
+            raise HostRefused(ExitCode.CRASHED, f"tokenling is {told.version} now: the host must start again, too")
+        if not told.is_same_brain(self.facts):
             raise HostRefused(ExitCode.BRAIN, "the brain's files were changed under the host: start it again")
+        return False
 
     async def ask(self, lane: int, request: GenerationRequest, turn_id: str) -> Generated:
         """The turn on a lane of the process, waiting for the next process where there is none."""

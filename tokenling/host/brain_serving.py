@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import structlog
 import trio
 
+from tokenling import __version__
 from tokenling.host.brain_wire import Facts, Frame, Frames, Head, WireBroken, number_in, text_in
 from tokenling.host.faults import shown_frames
 from tokenling.host.plan import HostBrain
@@ -31,6 +32,8 @@ def facts_of(brain: HostBrain) -> Facts:
         cpu=tuple(lane.provider for lane in brain.generators),
         gpu=() if gpu is None else tuple(lane.provider for lane in gpu.generators),
         gpu_failure=None if gpu is None else gpu.failure,
+        files=brain.files,
+        version=__version__,
     )
 
 

@@ -56,6 +56,17 @@ class Facts:
     cpu: tuple[str, ...]
     gpu: tuple[str, ...] = ()
     gpu_failure: str | None = None
+    files: tuple[str, ...] = ()
+    """Names and SHA-256 of the brain's files, one text each."""
+    version: str = ""
+    """Of the package that runs there."""
+
+    def is_same_brain(self, other: "Facts") -> bool:
+        """Whether it is the other's brain, byte for byte, to pets, prompts and receipts."""
+        ours, theirs = (
+            (each.brain_id, each.features, each.prompt_version, each.precision, each.files) for each in (self, other)
+        )
+        return ours == theirs
 
     def head(self) -> Head:
         """As the first frame's head."""
@@ -80,6 +91,8 @@ def facts_in(head: Head) -> Facts:
         cpu=texts_in(told, "cpu"),
         gpu=texts_in(told, "gpu"),
         gpu_failure=None if told.get("gpu_failure") is None else text_in(told, "gpu_failure"),
+        files=texts_in(told, "files"),
+        version=text_in(told, "version"),
     )
 
 

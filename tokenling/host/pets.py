@@ -8,7 +8,7 @@ event is decided by `protocol.decide`; what a command does, by the engine; this 
 import hmac
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias, cast
 
@@ -24,7 +24,7 @@ from tokenling.host.brain_process import BrainProcess
 from tokenling.host.dispatch import WARM_BYTES_MAX, WARM_MAX, Dispatch, Resident, Seen
 from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, RulesFailed, UnfitName, checked_clock
 from tokenling.host.dispatch_rules import Glimpse
-from tokenling.host.envelopes import Envelope, Health, KeyChange, Prepared, TransferRequest, View
+from tokenling.host.envelopes import Envelope, Health, KeyChange, Prepared, TransferRequest, View, WorkerHealth
 from tokenling.host.executor import Executor
 from tokenling.host.ports import Generator, Gpu
 from tokenling.host.tallies import Life
@@ -176,8 +176,13 @@ class Pets:
             *(() if failing is None else ("store_failing",)),
             *(() if self._process is None or self._process.is_up else ("brain_down",)),
         )
-        workers = tuple(worker.health() for worker in self._workers)
+        workers = tuple(self._shown(worker.health()) for worker in self._workers)
         return Health(not reasons, reasons, workers, self._settings.pets_max, turns_waiting=len(self._queue))
+
+    def _shown(self, worker: WorkerHealth) -> WorkerHealth:
+        """A worker whose process is being started again has failed for now."""
+        away = self._process is not None and not self._process.is_up and worker.state != "disabled"
+        return replace(worker, state="failed") if away else worker
 
     def life(self) -> Life:
         """How the pets' own lives go, for the metrics."""

@@ -28,6 +28,8 @@ class HostBrain:
     gpu: "Gpu | None" = None
     precision: str = ""
     """The brain's own word for what it runs in; empty: the settings'."""
+    files: tuple[str, ...] = ()
+    """Names and SHA-256 of its files, one text each."""
     process: "BrainProcess | None" = None
     """Where the lanes run when not in the host's own process."""
 

@@ -41,6 +41,7 @@ def one_window(chosen: argparse.Namespace, plan: Plan, behind_ms: int = 0) -> Fi
             pets_max=plan.pets,
             brain=brain_dir,
             process=chosen.process,
+            rows=chosen.rows,
         ) as host:
             look_round_s = wait_until_looked_round(host, plan.pets)
             window = measure(host, plan)
@@ -54,7 +55,7 @@ def one_window(chosen: argparse.Namespace, plan: Plan, behind_ms: int = 0) -> Fi
     assert isinstance(host_ms, float)
     return {
         "brain": brain_id, "numerics": chosen.numerics, "lanes": chosen.lanes, "process": chosen.process,
-        "saveBytes": written.save_bytes_mean,
+        "rows": chosen.rows, "saveBytes": written.save_bytes_mean,
         "startS": round(host.started_s, 2), "lookRoundS": round(look_round_s, 1), "stopS": round(stop_s, 2),
         "kept": window.kept(), **figures, "bare": alone,
         "ofBare": round(window.turns_per_s / bare_per_s, 3), "ofBareByCpu": round(bare_ms / host_ms, 3),
@@ -96,6 +97,7 @@ def main() -> None:
     parser.add_argument("--lanes", type=int, default=2)
     parser.add_argument("--numerics", choices=("exact", "fast"), default="exact")
     parser.add_argument("--process", choices=("host", "own"), default="host", help="where the brain's lanes run")
+    parser.add_argument("--rows", type=int, default=1, help="turns that a lane writes together")
     parser.add_argument("--search", action="store_true", help="from --pets up or down")
     parser.add_argument("--saturate", action="store_true", help="pets that are an hour late")
     parser.add_argument("--as-of", type=int, help="as many owners as of so many pets")

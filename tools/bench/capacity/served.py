@@ -87,12 +87,13 @@ class Served:
         pets_max: int,
         brain: Path | None = None,
         process: str = "host",
+        rows: int = 1,
     ) -> None:
         settings = {
             "LISTEN": "127.0.0.1:0", "METRICS_LISTEN": "127.0.0.1:0", "DB": str(database), "THREADS": "1",
             "MODEL_DIR": str(brain or shipped_brain_dir()), "ALLOWED_ORIGIN": "http://127.0.0.1:8460",
             "CPU_LANES": str(lanes), "NUMERICS": numerics, "MAX_PETS": str(pets_max),
-            "BRAIN_PROCESS": process,
+            "BRAIN_PROCESS": process, "BATCH_ROWS": str(rows),
         }  # fmt: skip
         ours = {name: value for name, value in os.environ.items() if not name.startswith("SUBTOKENLING_")}
         environ = {**ours, "PYTHONUNBUFFERED": "1", **{f"SUBTOKENLING_{n}": v for n, v in settings.items()}}
