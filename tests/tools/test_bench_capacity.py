@@ -181,7 +181,7 @@ def test_a_short_window_over_a_real_host_is_whole(tmp_path: Path) -> None:
     brain_id = str(json.loads((shipped_brain_dir() / "brain.json").read_text())["id"])
     trio.run(lambda: population.write(database, active=40, parked=0, brain_id=brain_id, behind_ms=30 * 60_000))
     with Served(database, lanes=LANES, numerics="exact", pets_max=40) as host:
-        wait_until_looked_round(host, 40)
+        wait_until_looked_round(host, 40, 2)
         window = measure(host, Plan(40, 12.0, 1.0, as_of=400))
         host.stop()
     found = window.figures()

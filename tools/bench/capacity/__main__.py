@@ -43,7 +43,7 @@ def one_window(chosen: argparse.Namespace, plan: Plan, behind_ms: int = 0) -> Fi
             process=chosen.process,
             rows=chosen.rows,
         ) as host:
-            look_round_s = wait_until_looked_round(host, plan.pets)
+            look_round_s = wait_until_looked_round(host, plan.pets, chosen.lanes * chosen.rows)
             window = measure(host, plan)
             stop_s = host.stop()
         receipts = asked_in(database, window.before.at_ms, window.after.at_ms, BARE_TURNS_MAX)

@@ -60,7 +60,7 @@ def measure(pets: int, parked_percent: int, *, lanes: int = 2) -> Registered:
         written = trio.run(partial(population.write, database, active=active, parked=parked, brain_id=brain_id))
         with Served(database, lanes=lanes, numerics="exact", pets_max=pets) as host:
             ready = host.usage().resident_bytes
-            look_round_s = wait_until_looked_round(host, active)
+            look_round_s = wait_until_looked_round(host, active, 2)
             settled, metrics = host.usage().resident_bytes, host.metrics()
             health_ms, metrics_ms = _best_ms(host.health), _best_ms(host.metrics)
             stop_s = host.stop()

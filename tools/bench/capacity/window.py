@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tokenling.host.due_line import places_for
 from tools.bench.capacity.profile import Sampling
 from tools.bench.capacity.served import Metrics, Served, Usage, machine_s, usage_of
 from tools.bench.capacity.traffic import turns_per_s
@@ -18,8 +19,8 @@ owners' keys are known, caches are filled."""
 LINGER_S = 4.0
 """The owners stay beyond the window, so that none leaves it in a rush."""
 LOOK_ROUND_S_MAX = 600.0
-ON_THEIR_WAY = 64
-"""Pets that are being lived stand neither on the clock nor in the line."""
+ON_THEIR_WAY = 40
+"""Pets that are being lived stand neither on the clock nor in the line: owners', and those that have a place."""
 IDLE_LATE_S_MAX = 1800.0
 """Twice the interval of a pet with four idle turns an hour."""
 WITHIN_2_S_MIN = 0.95
@@ -169,12 +170,13 @@ def measure(host: Served, plan: Plan) -> Window:
     return Window(plan.pets, as_of, before, after, said, spent, None if sampling is None else sampling.shares())
 
 
-def wait_until_looked_round(host: Served, pets: int) -> float:
+def wait_until_looked_round(host: Served, pets: int, turns_at_once: int) -> float:
     """Seconds until every active pet is on the clock, or in the line."""
+    on_their_way = ON_THEIR_WAY + places_for(turns_at_once)
     began = time.monotonic()
     while time.monotonic() - began < LOOK_ROUND_S_MAX:
         metrics = host.metrics()
-        if metrics["tokenling_pets_scheduled"] + metrics["tokenling_pets_due"] >= pets - ON_THEIR_WAY:
+        if metrics["tokenling_pets_scheduled"] + metrics["tokenling_pets_due"] >= pets - on_their_way:
             break
         time.sleep(0.5)
     return time.monotonic() - began
