@@ -198,7 +198,7 @@ async def test_a_process_that_came_back_as_another_ends_the_host(
             nursery.start_soon(partial(lane_of(process).generate, REQUEST, turn_id="turn"))
 
 
-async def test_a_process_that_came_back_with_fewer_lanes_is_not_taken(
+async def test_a_process_that_came_back_with_another_number_of_lanes_is_not_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(brain_process, "RESTART_FIRST_S", 0.01)
@@ -206,7 +206,8 @@ async def test_a_process_that_came_back_with_fewer_lanes_is_not_taken(
 
     def start(*, again_s: float | None) -> Launched:
         launched, number = odd("once", tmp_path / "mark"), next(starts)
-        return replace(launched, facts=replace(launched.facts, cpu=())) if number == 1 else launched
+        lanes = launched.facts.cpu * (1, 0, 2, 1)[number]
+        return replace(launched, facts=replace(launched.facts, cpu=lanes))
 
     process = BrainProcess(start)
     with trio.fail_after(PATIENCE_S):
@@ -214,7 +215,7 @@ async def test_a_process_that_came_back_with_fewer_lanes_is_not_taken(
             await nursery.start(process.serve)
             assert (await lane_of(process).generate(REQUEST, turn_id="turn")).reply.text
             nursery.cancel_scope.cancel()
-    assert 2 == process.restarts
+    assert 3 == process.restarts
 
 
 @pytest.mark.parametrize("how", ["dies", "nonsense", "no answer"])

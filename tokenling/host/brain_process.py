@@ -268,9 +268,9 @@ class BrainProcess:
         """Whether it can take the place of the first one. Raises `HostRefused` when no later one will either."""
         told = launched.facts
         if told.is_same_brain(self.facts) and told.version == self.facts.version:
-            if len(told.cpu) >= len(self.facts.cpu):
+            if len(told.cpu) == len(self.facts.cpu):  # batching may be refused, or not, from one start to the next
                 return True
-            log.error("the brain's process has fewer lanes than before", found=len(told.cpu))
+            log.error("the brain's process has another number of lanes than before", found=len(told.cpu))
         await trio.to_thread.run_sync(launched.end)
         if told.version != self.facts.version:
             raise HostRefused(ExitCode.CRASHED, f"tokenling is {told.version} now: the host must start again, too")
