@@ -20,7 +20,7 @@ from host_pets.house import (
 )
 from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, UnfitName, WallClockRefused
 from tokenling.host.errors import ApiError
-from tokenling.host.pets import LARGE_SAVE_BYTES, Pets, PetsSettings
+from tokenling.host.pets import LARGE_SAVE_BYTES, Pets, PetsSettings, prepared_for
 from tokenling.protocol import PREPARED_KEPT_MS, Status, Tombstone
 from tokenling.runtime import PROMPT_VERSION_UNKNOWN
 from tokenling.store import StaleWrite, open_store
@@ -482,3 +482,8 @@ async def test_pets_leave_memory_and_come_back_unchanged(tmp_path: Path) -> None
         for owner in owners:
             await owner.park()
         assert (0, 0) == (house.pets.dispatch.warm, len(house.pets.dispatch))
+
+
+@pytest.mark.parametrize(("pets_max", "prepared"), [(1, 16), (64, 16), (10_000, 2_500)])
+def test_a_quarter_of_a_hosts_pets_may_wait_to_be_activated(pets_max: int, prepared: int) -> None:
+    assert prepared == prepared_for(pets_max)

@@ -110,6 +110,7 @@ def test_a_pet_talks_and_its_turn_is_proved_as_on_any_other_host(begin):
         receipt = owner.receipts()[-1]
     assert line["text"]
     assert verify(json.dumps(receipt).encode(), open_brain(shipped_brain_dir())).kind == "identical"
+    assert f"process {brain}" in home.stderr
     shown = health(home)
     assert (True, SHIPPED_BRAIN) == (shown["ready"], shown["release"])
     assert ["CPUExecutionProvider"] == [worker["provider"] for worker in shown["workers"]]
@@ -133,6 +134,7 @@ def test_a_brain_that_dies_under_a_turn_is_started_again_and_the_pet_answers_onc
     assert other != brain
     assert "the brain's process ended and is started again" in home.stderr
     assert "SIGKILL" in home.stderr
+    assert f'serves again" pid={other}' in home.stderr
     page = next(word for word in home.stdout.split() if word.endswith("/metrics"))
     assert "tokenling_brain_restarts_total 1.0" in httpx.get(page, timeout=60, trust_env=False).text
 

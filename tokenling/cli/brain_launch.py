@@ -34,7 +34,7 @@ def load_elsewhere(settings: Settings) -> HostBrain:
         directory=settings.model_dir,
         generators=cpu,
         succeeds=facts.succeeds,
-        remarks=facts.remarks,
+        remarks=(f"the brain's lanes run in process {process.pid}, of their own", *facts.remarks),
         gpu=_gpu_of(facts, gpu),
         precision=facts.precision,
         process=process,

@@ -199,7 +199,9 @@ class BrainProcess:
 
     @property
     def pid(self) -> int | None:
-        """The process that serves now: for tests and the curious."""
+        """The process that serves now, or is about to for the first time."""
+        if self._first is not None:
+            return self._first.process.pid
         return None if self._link is None else self._link.pid
 
     async def changed(self) -> None:
@@ -227,10 +229,11 @@ class BrainProcess:
             began_s = trio.current_time()
             await self._live(launched, task_status)
             task_status = trio.TASK_STATUS_IGNORED
-            log.error("the brain's process ended and is started again", how=launched.how)
             if trio.current_time() - began_s > LIVED_S:
                 pause_s = RESTART_FIRST_S
+            log.error("the brain's process ended and is started again", how=launched.how, again_in_s=pause_s)
             launched, pause_s = await self._again(pause_s)
+            log.warning("the brain's process serves again", pid=launched.process.pid)
 
     async def _live(self, launched: Launched, task_status: trio.TaskStatus[None]) -> None:
         link = _Link(launched)

@@ -71,6 +71,11 @@ COOLING_S = 15.0
 log = structlog.stdlib.get_logger(__name__)
 
 
+def prepared_for(pets_max: int) -> int:
+    """How many pets may wait to be activated on a host of so many: a quarter, as of the default 64."""
+    return max(PREPARED_MAX, pets_max // 4)
+
+
 @dataclass(frozen=True, slots=True)
 class PetsSettings:
     """What the operator decides about pets. `weather_seed` None or "" leaves each pet its own weather."""

@@ -41,7 +41,7 @@ from tokenling.host.http_app import create_app
 from tokenling.host.listener import bind_listener, bound_address, own_hosts, own_origins
 from tokenling.host.metrics import Metrics, Sources
 from tokenling.host.notify import Notifier
-from tokenling.host.pets import Pets, PetsSettings
+from tokenling.host.pets import Pets, PetsSettings, prepared_for
 from tokenling.host.plan import HostBrain, HostPlan
 from tokenling.host.rates import LIMITS, Rates
 from tokenling.host.rebrain import Rewriter, RewriteRefused
@@ -214,7 +214,8 @@ def _metrics(store: Store, pets: Pets, doors: Doors, address: Address) -> Shell:
 
 
 async def _started_pets(plan: HostPlan, store: Store, brain: HostBrain) -> Pets:
-    settings = PetsSettings(pets_max=plan.settings.pets_max, weather_seed=plan.settings.weather_seed)
+    pets_max = plan.settings.pets_max
+    settings = PetsSettings(pets_max, prepared_for(pets_max), weather_seed=plan.settings.weather_seed)
     try:
         pets = Pets(
             store, brain.generators, now_ms=plan.now_ms, settings=settings, gpu=brain.gpu, process=brain.process

@@ -47,7 +47,11 @@ def one_window(chosen: argparse.Namespace, plan: Plan, behind_ms: int = 0) -> Fi
             window = measure(host, plan)
             stop_s = host.stop()
         receipts = asked_in(database, window.before.at_ms, window.after.at_ms, BARE_TURNS_MAX)
-        alone = bare.turns_per_s(brain_dir, receipts, lanes=chosen.lanes, numerics=chosen.numerics)
+        alone = (
+            {} if not receipts else bare.turns_per_s(brain_dir, receipts, lanes=chosen.lanes, numerics=chosen.numerics)
+        )
+    if not receipts:
+        raise SystemExit("no turn was lived in the window: more --pets, or a longer --seconds")
     bare_per_s, bare_ms, figures = alone["turnsPerS"], alone["cpuMsPerTurn"], window.figures()
     host_ms = figures["cpuMsPerTurn"]
     assert isinstance(bare_per_s, float)
@@ -86,6 +90,8 @@ def saturated(chosen: argparse.Namespace) -> Figures:
     one = sum(turns_per_s(1).values())
     carried = found["turnsPerS"]
     assert isinstance(carried, float)
+    if isinstance(due := found["due"], list) and not due[-1]:
+        print("nothing was due any more at the end: what is sustained needs more --pets", file=sys.stderr)
     return {**found, "petsByArithmetic": round(carried / one)}
 
 
