@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import tokenling
-from tokenling.host.brain_process import BrainProcess, Launched, how_it_ended
+from tokenling.host.brain_process import BrainProcess, Launched, end_process
 from tokenling.host.brain_wire import Facts, Frame, Head, Unpacker, WireBroken, facts_in, first_frame, pack
 from tokenling.host.exits import ExitCode, HostRefused
 from tokenling.host.plan import HostBrain
@@ -58,12 +58,12 @@ def launch(settings: Settings, *, again_s: float | None) -> Launched:
         return Launched(process, ours, unpacker, facts_in(_accepted(head)))
     except TimeoutError:
         process.kill()
-        _end(process, ours)
+        end_process(process, ours, END_S_MAX)
         raise _not_started(settings, f"was not ready after {again_s:.0f} s") from None
     except (WireBroken, OSError):
-        raise _not_started(settings, f"ended with {_end(process, ours)}") from None
+        raise _not_started(settings, f"ended with {end_process(process, ours, END_S_MAX)}") from None
     except BaseException:
-        _end(process, ours)
+        end_process(process, ours, END_S_MAX)
         raise
 
 
@@ -114,14 +114,3 @@ def _accepted(head: Head) -> Head:
     if isinstance(code, int) and isinstance(lines, list):
         raise HostRefused(ExitCode(code), *map(str, lines))
     return head
-
-
-def _end(process: "subprocess.Popen[bytes]", ours: socket.socket) -> str:
-    """See it end; how it did."""
-    ours.close()
-    try:
-        process.wait(END_S_MAX)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    return how_it_ended(process)

@@ -60,20 +60,26 @@ class Launched:
 
     def end(self) -> None:
         """In a thread: let it end, see that it does, and leave no zombie."""
-        self.held.close()
-        try:
-            self.process.wait(END_S_MAX)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        end_process(self.process, self.held, END_S_MAX)
 
     @property
     def how(self) -> str:
         """How it ended, for people."""
-        return how_it_ended(self.process)
+        return _how_it_ended(self.process)
 
 
-def how_it_ended(process: "subprocess.Popen[bytes]") -> str:
+def end_process(process: "subprocess.Popen[bytes]", held: socket.socket, within_s: float) -> str:
+    """In a thread: close our end of its sockets, give it so long to end, then kill it. How it ended, for people."""
+    held.close()
+    try:
+        process.wait(within_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    return _how_it_ended(process)
+
+
+def _how_it_ended(process: "subprocess.Popen[bytes]") -> str:
     """The signal's name or the exit code of a process that has ended."""
     code = process.returncode
     if code is not None and code < 0:

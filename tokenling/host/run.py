@@ -61,9 +61,9 @@ the event loop, fifteen times a turn (docs/capacity.md)."""
 
 COLLECT_AFTER = (10_000, 10, 10)
 """Containers made beyond those let go, before Python looks for cycles among the young, the middle-aged and the old
-(Python's default: 700, 10, 10). Owners' pets in memory are a million containers, every look at the old went through
-them all, 80 to 300 ms in which the loop stood still, and that was a sixth of its time; a request leaves two or three
-containers in cycles (docs/capacity.md)."""
+(Python's default: 700, 10, 10). Owners' pets in memory are hundreds of thousands of containers, every look at the old
+went through them all, 80 to 300 ms in which the loop stood still, and that was a sixth of the host's time; a request
+leaves two or three containers in cycles (docs/capacity.md)."""
 
 _Bound: TypeAlias = tuple[socket.socket, socket.socket | None]
 """The listener of the API and, where one is set, that of the metrics. A check only sees that they can be had."""
