@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import time
@@ -87,6 +88,18 @@ def await_health(home, wanted):
     raise AssertionError(seen)
 
 
+def await_metric(home, name, value):
+    """Wait until the metrics page says so."""
+    page = next(word for word in home.stdout.split() if word.endswith("/metrics"))
+    deadline = time.monotonic() + BACK_S_MAX
+    while time.monotonic() < deadline:
+        told = httpx.get(page, timeout=60, trust_env=False).text
+        if f"\n{name} {float(value)}\n" in told:
+            return
+        time.sleep(0.02)
+    raise AssertionError(re.findall(rf"^{name} .*", told, re.MULTILINE))
+
+
 def said_to_a_halted_brain(home, owner, text):
     """The brain's process stands still with a turn of the owner's under way; its number."""
     (brain,) = brains_of(home)
@@ -135,8 +148,7 @@ def test_a_brain_that_dies_under_a_turn_is_started_again_and_the_pet_answers_onc
     assert "the brain's process ended and is started again" in home.stderr
     assert "SIGKILL" in home.stderr
     assert f'serves again" pid={other}' in home.stderr
-    page = next(word for word in home.stdout.split() if word.endswith("/metrics"))
-    assert "tokenling_brain_restarts_total 1.0" in httpx.get(page, timeout=60, trust_env=False).text
+    await_metric(home, "tokenling_brain_restarts_total", 1)
 
 
 def test_a_brain_that_hangs_is_ended_when_its_turn_is_called_off_and_the_newer_words_are_answered(begin):
@@ -262,7 +274,7 @@ def test_a_brain_of_the_same_id_and_other_bytes_ends_the_host(begin, tmp_path):
 def test_a_process_that_cannot_start_again_is_tried_until_it_can(begin, tmp_path):
     directory = tmp_path / "brain"
     shutil.copytree(shipped_brain_dir(), directory)
-    home = begin(MODEL_DIR=str(directory))
+    home = begin(MODEL_DIR=str(directory), METRICS_LISTEN="127.0.0.1:0")
     with Owner(home) as owner:
         owner.adopt(quiet_save(SHIPPED_BRAIN))
         (directory / "tokenizer.json").rename(directory / "kept.json")
@@ -274,5 +286,7 @@ def test_a_process_that_cannot_start_again_is_tried_until_it_can(begin, tmp_path
         assert "did not start" in home.stderr
         owner.say("can you hear me?")  # the pet is served all the same, and takes its time
         assert health(home)["reasons"] == ["brain_down"]
+        await_metric(home, "tokenling_turns_waiting", 1)
         (directory / "kept.json").rename(directory / "tokenizer.json")
         assert owner.await_reply()[1]["text"]
+    await_metric(home, "tokenling_turns_waiting", 0)

@@ -117,6 +117,11 @@ class Router:
         """Turns that can run at once."""
         return sum(bench.lanes for bench in self._benches.values())
 
+    @property
+    def taken(self) -> int:
+        """Turns that a lane has taken and not ended."""
+        return sum(len(bench.running) for bench in self._benches.values())
+
     def serves(self, worker: str) -> bool:
         """Whether the worker still takes turns."""
         return self._benches[worker].serves

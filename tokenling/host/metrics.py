@@ -171,7 +171,8 @@ def _turns(health: Health) -> Iterable[Metric]:
         for outcome in ("whole", "cancelled", "failed", "lost"):
             ended.add_metric([worker.name, outcome], getattr(worker.turns, outcome))
     yield ended
-    yield GaugeMetricFamily("tokenling_turns_waiting", "Turns that wait for a lane.", health.turns_waiting)
+    text = "Turns that wait for a lane, or for the brain's process while it is started again."
+    yield GaugeMetricFamily("tokenling_turns_waiting", text, health.turns_waiting)
 
 
 def _stored(done: Statistics) -> Iterable[Metric]:

@@ -179,15 +179,20 @@ class Pets:
             *(("draining",) if self._closing else ()),
             *(() if self._started else ("starting",)),
             *(() if failing is None else ("store_failing",)),
-            *(() if self._process is None or self._process.is_up else ("brain_down",)),
+            *(("brain_down",) if self._is_brain_down else ()),
         )
         workers = tuple(self._shown(worker.health()) for worker in self._workers)
-        return Health(not reasons, reasons, workers, self._settings.pets_max, turns_waiting=len(self._queue))
+        waiting = len(self._queue) + (self._queue.taken if self._is_brain_down else 0)
+        return Health(not reasons, reasons, workers, self._settings.pets_max, turns_waiting=waiting)
+
+    @property
+    def _is_brain_down(self) -> bool:
+        """Whether its process is being started again: what the lanes have taken waits for the next one."""
+        return self._process is not None and not self._process.is_up
 
     def _shown(self, worker: WorkerHealth) -> WorkerHealth:
         """A worker whose process is being started again has failed for now."""
-        away = self._process is not None and not self._process.is_up and worker.state != "disabled"
-        return replace(worker, state="failed") if away else worker
+        return replace(worker, state="failed") if self._is_brain_down and worker.state != "disabled" else worker
 
     def life(self) -> Life:
         """How the pets' own lives go, for the metrics."""
