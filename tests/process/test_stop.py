@@ -4,11 +4,12 @@ import contextlib
 import http.client
 import signal
 import stat
+import time
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from home_process import HomeProcess, Owner
+from home_process import START_S_MAX, HomeProcess, Owner
 from promises import in_time
 from saves import quiet_save
 
@@ -63,6 +64,23 @@ def test_files_are_private_and_the_same_state_starts_again(start, brain_id):
         home.stop()
         home = start()
         assert owner.move_to(home).view()["status"] == "active"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_that_go_on_until_the_process_has_ended_end_it_as_one_does(start, number):
+    def attempt(_try):
+        home = start()
+        begun = time.monotonic()
+        while home.process.poll() is None and time.monotonic() - begun < START_S_MAX:
+            home.process.send_signal(number)
+            time.sleep(0.001)  # a key that is held down; slower than that, none would meet the last moments
+        seconds = time.monotonic() - begun
+        assert home.stop()[0] == 0, home.output()
+        assert home.stderr.count(" event=stopping ") <= 1
+        assert "Traceback" not in home.stderr
+        return seconds
+
+    in_time(STOP_S_MAX, attempt)
 
 
 def test_a_signal_during_the_start_ends_it(tmp_path):

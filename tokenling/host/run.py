@@ -2,9 +2,8 @@
 
 ::
 
-    run_host
+    run_host           SIGTERM, SIGINT: stop
     └─ root nursery
-       ├─ signals     SIGTERM, SIGINT: stop
        ├─ store task  (inside open_store)
        ├─ brain       its process, where it has one of its own
        ├─ pets        clock, executor, workers
@@ -24,6 +23,7 @@ import tempfile
 from collections.abc import AsyncIterator, Collection
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import TypeAlias
 
 import structlog
@@ -54,6 +54,8 @@ from tokenling.store import Store, StoreFailed, StoreRefused, copy_to_try, open_
 STOP_S = 1.4
 """From the signal to the forced end of what does not stop by itself; the promise is 2 s."""
 
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
 SWITCH_S = 0.0002
 """How long a thread keeps the interpreter when another wants it (Python's default: 5 ms). A lane gives it up for each
 step of its ORT session, a fraction of a millisecond, and wants it back behind: with the default it then waits 5 ms for
@@ -79,7 +81,10 @@ class _Stop:
         self.starting = trio.CancelScope()
         self.serving = False
 
-    def now(self) -> None:
+    def now(self, number: int) -> None:
+        if self.event.is_set():
+            return
+        log.info("stopping", signal=signal.Signals(number).name)
         self.event.set()
         if not self.serving:
             self.starting.cancel()
@@ -99,6 +104,9 @@ def run_host(plan: HostPlan) -> ExitCode:
             if refused is None or crash is not None:
                 raise
             raise _refusal_in(refused) from None
+        finally:
+            for number in STOP_SIGNALS:  # Python gives every other meaning up while it ends, and a second Ctrl-C kills
+                signal.signal(number, signal.SIG_IGN)
     return ExitCode.STOPPED
 
 
@@ -112,20 +120,25 @@ def _refusal_in(group: BaseExceptionGroup[BaseException]) -> HostRefused:
 
 async def _run(plan: HostPlan, bound: _Bound) -> None:
     stop = _Stop()
-    async with trio.open_nursery() as root:
-        await root.start(_watch_signals, stop)
-        with stop.starting:
-            async with _opened_store(plan) as store:
-                await _start_and_serve(plan, store, bound, stop)
-        root.cancel_scope.cancel()
+    _obey_signals(stop)
+    with stop.starting:
+        async with _opened_store(plan) as store:
+            await _start_and_serve(plan, store, bound, stop)
 
 
-async def _watch_signals(stop: _Stop, *, task_status: trio.TaskStatus[None]) -> None:
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        task_status.started()
-        async for number in signals:
-            log.info("stopping", signal=signal.Signals(number).name)
-            stop.now()
+def _obey_signals(stop: _Stop) -> None:
+    """From now on SIGTERM and SIGINT stop the host, and say nothing new to one that stops or has stopped.
+
+    `trio.open_signal_receiver` would give them their old meaning back when it ends, before the process does.
+    """
+    token = trio.lowlevel.current_trio_token()
+
+    def taken(number: int, _frame: FrameType | None) -> None:
+        with contextlib.suppress(trio.RunFinishedError):
+            token.run_sync_soon(stop.now, number, idempotent=True)
+
+    for number in STOP_SIGNALS:
+        signal.signal(number, taken)
 
 
 @contextlib.asynccontextmanager
