@@ -26,6 +26,7 @@ LOCKED_GROUPS = {
     "train": ["train"],
     "coverage": ["test", "coverage"],
     "simulate": ["simulate"],
+    "bench": ["test", "bench"],
 }
 """Lock file to the dependency groups it holds beside the project's own requirements."""
 
@@ -195,6 +196,13 @@ def bench(session: nox.Session) -> None:
     install_locked(session, "test")
     session.run("python", "-m", "tools.bench.engine")
     session.run("python", "-m", "tools.bench.reply", *session.posargs)
+
+
+@nox.session(default=False)
+def capacity(session: nox.Session) -> None:
+    """How many pets a host carries (docs/capacity.md): `nox -s capacity -- --pets 1000 --seconds 60 --settle 15`."""
+    install_locked(session, "bench")
+    session.run("python", "-m", "tools.bench.capacity", *session.posargs)
 
 
 @nox.session(default=False)

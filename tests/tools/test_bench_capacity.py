@@ -1,7 +1,13 @@
 """The capacity bench measures what it says: its traffic, its reading of the host, its verdicts; and a short run."""
 
+import argparse
+import inspect
 import json
 import math
+import os
+import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,12 +19,14 @@ from tokenling.cli.brain_files import shipped_brain_dir
 from tokenling.cli.hosting import available_cores
 from tokenling.protocol import Status
 from tokenling.store import open_store
-from tools.bench.capacity import idle_turns, owners, population, profile, registered, traffic
+from tools.bench.capacity import __main__ as command
+from tools.bench.capacity import bare, idle_turns, owners, population, profile, registered, traffic
 from tools.bench.capacity.owners import Findings, Owed, Present, Seen, report
 from tools.bench.capacity.people import person
 from tools.bench.capacity.served import Usage, parse_metrics
 from tools.bench.capacity.window import KEPT_UP_MIN, Look, Window
 
+ROOT = Path(__file__).parents[2]
 NOW_MS = 1_780_315_200_000
 LANES = min(2, available_cores())
 
@@ -172,8 +180,40 @@ def test_a_house_of_parked_pets_starts_soon_and_small() -> None:
     assert found.ready_mib < 250
 
 
+def test_every_option_says_what_it_does_and_its_default() -> None:
+    for option in command.parser()._actions:
+        assert option.help
+        assert option.default in (None, False, argparse.SUPPRESS) or "(%(default)s)" in option.help
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "told"),
+    [
+        ("tools.bench.capacity", ["--profile"], "--profile needs py-spy"),
+        ("tools.bench.capacity.plot", ["windows.jsonl", "out.png"], "a picture needs matplotlib"),
+    ],
+)
+def test_what_is_not_installed_is_told_at_once(tmp_path: Path, module: str, arguments: list[str], told: str) -> None:
+    (tmp_path / "matplotlib.py").write_text("raise ImportError")
+    bare_python = tmp_path / "python"  # beside it lies no py-spy, and none in PATH
+    bare_python.symlink_to(sys.executable)
+    begin = (
+        "import runpy, sys; _, sys.executable, name, *sys.argv[1:] = sys.argv; runpy.run_module(name, None, '__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", begin, str(bare_python), module, *arguments],
+        cwd=ROOT,
+        env={"PATH": str(tmp_path), "PYTHONPATH": os.pathsep.join(map(str, (tmp_path, ROOT)))},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (2, "") == (done.returncode, done.stdout)
+    assert f"{told}: pip install --require-hashes -r tools/locks/bench.txt\n" == done.stderr
+
+
 def test_a_short_window_over_a_real_host_is_whole(tmp_path: Path) -> None:
-    from tools.bench.capacity import bare
     from tools.bench.capacity.served import Served
     from tools.bench.capacity.window import Plan, asked_in, measure, wait_until_looked_round
 

@@ -14,6 +14,7 @@ import trio
 
 from tokenling.cli.brain_files import shipped_brain_dir
 from tools.bench.capacity import bare, population
+from tools.bench.capacity.profile import py_spy
 from tools.bench.capacity.served import Served
 from tools.bench.capacity.traffic import turns_per_s
 from tools.bench.capacity.window import SETTLE_S, Plan, asked_in, measure, wait_until_looked_round
@@ -95,22 +96,49 @@ def saturated(chosen: argparse.Namespace) -> Figures:
     return {**found, "petsByArithmetic": round(carried / one)}
 
 
+def parser() -> argparse.ArgumentParser:
+    """The options. What a window prints is in docs/capacity.md, field by field."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.bench.capacity",
+        description="Measure how many pets a host carries: one window, a saturated one (--saturate), or the search for "
+        "the largest number (--search). Prints a JSON object, whose fields docs/capacity.md explains. Exits with 1 "
+        "when the window's pets were not carried as promised (--saturate apart), with 2 when something is missing.",
+    )
+    add = parser.add_argument
+    add("--pets", type=int, default=1000, help="active pets of the host; where --search begins (%(default)s)")
+    seconds = "length of the window: whole minutes, since idle turns stand on minutes (%(default)s)"
+    add("--seconds", type=float, default=120.0, help=seconds)
+    settle = "seconds from the first owner until the window: what was due is lived, caches are filled (%(default)s)"
+    add("--settle", type=float, default=SETTLE_S, help=settle)
+    lanes = "turns that run at once, a thread each: SUBTOKENLING_CPU_LANES (%(default)s)"
+    add("--lanes", type=int, default=2, help=lanes)
+    numerics = "how the brain computes: SUBTOKENLING_NUMERICS (%(default)s)"
+    add("--numerics", choices=("exact", "fast"), default="exact", help=numerics)
+    process = "the brain's lanes in the host, or in a process of their own: SUBTOKENLING_BRAIN_PROCESS (%(default)s)"
+    add("--process", choices=("host", "own"), default="host", help=process)
+    rows = "turns that a lane writes together, 1 to 16: SUBTOKENLING_BATCH_ROWS (%(default)s)"
+    add("--rows", type=int, default=1, help=rows)
+    search = f"{SEARCH_ROUNDS} windows, each between what is carried and what is not; a line for each, then the best"
+    add("--search", action="store_true", help=search)
+    saturate = "pets that are an hour late: more is due than can be run, and what is lived is the most that can be"
+    add("--saturate", action="store_true", help=saturate)
+    as_of = "as many owners come as of so many pets, however many there are; not with --search (as of --pets)"
+    add("--as-of", type=int, metavar="PETS", help=as_of)
+    profile = "sample the host with py-spy during the window, for the field `rooms`; not with --search"
+    add("--profile", action="store_true", help=profile)
+    add("--brain", type=Path, metavar="DIRECTORY", help="the brain (the shipped one)")
+    add("--dir", type=Path, metavar="DIRECTORY", help="where the database is written (the temporary directory)")
+    return parser
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pets", type=int, default=1000)
-    parser.add_argument("--seconds", type=float, default=120.0, help="whole minutes: idle turns stand on minutes")
-    parser.add_argument("--settle", type=float, default=SETTLE_S)
-    parser.add_argument("--lanes", type=int, default=2)
-    parser.add_argument("--numerics", choices=("exact", "fast"), default="exact")
-    parser.add_argument("--process", choices=("host", "own"), default="host", help="where the brain's lanes run")
-    parser.add_argument("--rows", type=int, default=1, help="turns that a lane writes together")
-    parser.add_argument("--search", action="store_true", help="from --pets up or down")
-    parser.add_argument("--saturate", action="store_true", help="pets that are an hour late")
-    parser.add_argument("--as-of", type=int, help="as many owners as of so many pets")
-    parser.add_argument("--profile", action="store_true", help="sample the host with py-spy")
-    parser.add_argument("--brain", type=Path)
-    parser.add_argument("--dir", type=Path, help="where the database is written (default: temporary)")
-    chosen = parser.parse_args()
+    options = parser()
+    chosen = options.parse_args()
+    if chosen.profile:
+        try:
+            py_spy()
+        except LookupError as missing:
+            options.exit(2, f"{missing.args[0]}\n")
     if chosen.search:
         found = search(chosen)
     elif chosen.saturate:

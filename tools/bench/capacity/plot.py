@@ -1,18 +1,25 @@
 """The windows of some runs as a picture: `python -m tools.bench.capacity.plot WINDOWS.jsonl OUT.png`.
 
 A line of the file is a window's figures as `python -m tools.bench.capacity` prints them, on one line. Needs matplotlib
-(the dependency group `simulate`).
+(the dependency group `bench`).
 """
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from tools.bench.capacity.profile import INSTALL
+
+try:
+    import matplotlib as mpl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+except ImportError:
+    sys.stderr.write(f"a picture needs matplotlib: {INSTALL}\n")
+    sys.exit(2)
 
 mpl.use("Agg")
 
