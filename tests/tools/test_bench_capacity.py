@@ -180,6 +180,13 @@ def test_a_house_of_parked_pets_starts_soon_and_small() -> None:
     assert found.ready_mib < 250
 
 
+def test_every_field_of_a_window_is_documented_and_no_other() -> None:
+    table = (ROOT / "docs" / "capacity.md").read_text(encoding="utf-8").partition("| Field | Meaning |\n|---|---|\n")[2]
+    documented = set(re.findall(r"`(\w+)`", table))
+    makers = (command.one_window, command.saturated, Window.figures, report, bare.turns_per_s)
+    assert {name for maker in makers for name in re.findall(r'"(\w+)":', inspect.getsource(maker))} == documented
+
+
 def test_every_option_says_what_it_does_and_its_default() -> None:
     for option in command.parser()._actions:
         assert option.help
