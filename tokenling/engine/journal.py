@@ -1,9 +1,8 @@
 """What a life leaves behind: chat lines, events, effects, feelings. Each list keeps its newest members."""
 
-from dataclasses import replace
-
 from tokenling.engine.balance import MERGE_MINUTES, METER_FLOOR
 from tokenling.engine.bounds import CHAT_MAX, COUNT_MAX, EFFECTS_MAX, EVENTS_MAX, METER_MAX, TICK_MS, TREASURES_MAX
+from tokenling.engine.records import replace
 from tokenling.engine.state import Body, ChatLine, Effect, Event, State
 
 MERGED = frozenset(("talked", "stroked", "lamp", "fed", "washed", "did", "quiet", "found"))

@@ -6,7 +6,7 @@ of an advance gives the same state.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tokenling.engine import balance
 from tokenling.engine.body import asleep_minutes, awake_minutes, kept_up_ticks, pace_of
@@ -22,6 +22,7 @@ from tokenling.engine.bounds import (
 )
 from tokenling.engine.journal import counted, with_effect, with_event
 from tokenling.engine.jsonvalue import JsonObject
+from tokenling.engine.records import replace
 from tokenling.engine.saves import EFFECT, day_of_date, value_of
 from tokenling.engine.sky import season_on, weather_at
 from tokenling.engine.state import Body, Owed, State, Want

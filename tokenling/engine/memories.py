@@ -1,7 +1,5 @@
 """What the pet remembers: at most 64; a new one evicts the least recalled, then the oldest."""
 
-from dataclasses import replace
-
 from tokenling.engine.bounds import (
     COUNT_MAX,
     MEMORIES_MAX,
@@ -10,8 +8,9 @@ from tokenling.engine.bounds import (
     RECALL_TOPICS_MAX,
     TOPIC_BYTES_MAX,
 )
+from tokenling.engine.records import replace
 from tokenling.engine.state import Memory, State
-from tokenling.engine.text import words_of
+from tokenling.engine.text import shares_word, words_of
 
 _PLAIN = frozenset(
     (
@@ -61,7 +60,7 @@ def fitting(state: State) -> tuple[Memory, ...]:
     said = next((line.text for line in reversed(state.chat) if line.who == "owner"), "")
     heard = frozenset(word for word in words_of(said) if _tells(word))
     newest_first = state.memories[::-1]
-    shared = [memory for memory in newest_first if heard.intersection(words_of(memory.text))]
+    shared = [memory for memory in newest_first if shares_word(memory.text, heard)]
     others = [memory for memory in newest_first if memory not in shared]
     shown: list[Memory] = []
     left = PROMPT_MEMORY_BYTES_MAX
@@ -73,12 +72,14 @@ def fitting(state: State) -> tuple[Memory, ...]:
     return tuple(shown)
 
 
-def topics(state: State) -> dict[str, str]:
-    """At most four topics that can be recalled and are not in the prompt already, newest first: topic to memory."""
-    shown = fitting(state)
+def topics(state: State, shown: tuple[Memory, ...]) -> dict[str, str]:
+    """At most four topics that can be recalled and are not `shown` in the prompt already, newest first: topic to
+    memory."""
     found: dict[str, str] = {}
     for memory in reversed(state.memories):
+        if len(found) == RECALL_TOPICS_MAX:
+            break
         topic = topic_of(memory.text)
-        if topic and topic not in found and memory not in shown and len(found) < RECALL_TOPICS_MAX:
+        if topic and topic not in found and memory not in shown:
             found[topic] = memory.text
     return found

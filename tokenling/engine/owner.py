@@ -1,7 +1,5 @@
 """What the owner does: commands applied to a state that has lived up to now."""
 
-from dataclasses import replace
-
 from tokenling.engine import balance
 from tokenling.engine.balance import HOUR
 from tokenling.engine.bounds import METER_MAX, MINUTES_OF_DAY, SNACKS_MAX, TICK_MS
@@ -12,6 +10,7 @@ from tokenling.engine.errors import CommandRefused, TurnsPending
 from tokenling.engine.journal import changed, counted, with_effect, with_event, with_line
 from tokenling.engine.life import Step, advance, asleep_now, grown, hatched, lived_past_page, step_of
 from tokenling.engine.lists import FOODS
+from tokenling.engine.records import replace
 from tokenling.engine.state import OpenOffer, State
 from tokenling.engine.turns import ask, ask_anew, moved_context
 from tokenling.engine.zones import local_minute

@@ -1,7 +1,5 @@
 """How a pet begins, and how it moves house."""
 
-from dataclasses import replace
-
 from tokenling.engine import balance
 from tokenling.engine.bounds import MINUTES_OF_DAY, SEED_MAX, TICK_MS
 from tokenling.engine.character import character_of
@@ -10,6 +8,7 @@ from tokenling.engine.errors import CommandRefused
 from tokenling.engine.journal import counted, with_event
 from tokenling.engine.life import Step, check_time, rebased, step_of
 from tokenling.engine.lists import MODES
+from tokenling.engine.records import replace
 from tokenling.engine.sky import season_on, weather_at
 from tokenling.engine.state import Body, Hosting, State
 from tokenling.engine.zones import local_minute

@@ -16,8 +16,7 @@ them up, and the answers travel with the request. Worked example::
     Pip:
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from tokenling.engine.balance import RETURN_GAP_MINUTES
@@ -37,9 +36,10 @@ from tokenling.engine.errors import StaleTurn
 from tokenling.engine.memories import fitting, topics
 from tokenling.engine.owner import away_hours
 from tokenling.engine.phrases import away_words, body_words, named, told, where
+from tokenling.engine.records import replace
 from tokenling.engine.request import CONTEXT_TOKENS_MAX, GenerationRequest
 from tokenling.engine.sky import clock_words, day_part
-from tokenling.engine.state import Asked, ChatLine, Event, State
+from tokenling.engine.state import Asked, ChatLine, Event, Memory, State
 from tokenling.engine.tags import legal_tags
 from tokenling.engine.turns import Turn
 from tokenling.engine.zones import local_minute
@@ -77,10 +77,12 @@ def build_request(state: State, turn: Turn) -> GenerationRequest:
     diary = turn.kind == "diary"
     if diary and state.owed is None:
         raise StaleTurn(turn.id)
-    answers = lookup_answers(state, turn)
+    shown = fitting(state)
+    more = topics(state, shown)
+    answers = _answers(state, turn, more)
     tags = tuple(f"[{tag}]" for tag in legal_tags(state, turn.kind))
     return GenerationRequest(
-        header=_header(state, turn),
+        header=_header(state, turn, shown, more),
         lines=_lines(state, turn),
         prefix="Diary:" if diary else f"{state.name}:",
         mode="diary" if diary else "line",
@@ -97,9 +99,13 @@ def build_request(state: State, turn: Turn) -> GenerationRequest:
 
 def lookup_answers(state: State, turn: Turn) -> dict[str, str]:
     """Each lookup that is legal now, as a tag, with its answer."""
+    return _answers(state, turn, topics(state, fitting(state)))
+
+
+def _answers(state: State, turn: Turn, more: Mapping[str, str]) -> dict[str, str]:
     minute = local_minute(state.hosting.time_zone, turn.at_ms // TICK_MS) % MINUTES_OF_DAY
     answers = {"[look weather]": state.weather, "[look time]": clock_words(minute)}
-    for topic, text in topics(state).items():
+    for topic, text in more.items():
         answers[f"[recall {topic}]"] = text
     return answers
 
@@ -107,8 +113,9 @@ def lookup_answers(state: State, turn: Turn) -> dict[str, str]:
 # --- the header ----------------------------------------------------------------------------------------------
 
 
-def _header(state: State, turn: Turn) -> str:
-    parts = (_who(state), _how(state, turn), _wants(state), _offer(state), _memory(state), _lately(state, turn))
+def _header(state: State, turn: Turn, shown: Iterable[Memory], more: Iterable[str]) -> str:
+    known = _memory(shown, more)
+    parts = (_who(state), _how(state, turn), _wants(state), _offer(state), known, _lately(state, turn))
     return "\n".join(part for part in parts if part)
 
 
@@ -140,10 +147,9 @@ def _offer(state: State) -> str:
     return f"Offer: {named(state.offer.item or state.offer.kind)}."
 
 
-def _memory(state: State) -> str:
-    known = "; ".join(memory.text for memory in fitting(state))
-    more = ", ".join(topics(state))
-    return "\n".join(part for part in (known and f"Knows: {known}.", more and f"Recall: {more}.") if part)
+def _memory(shown: Iterable[Memory], more: Iterable[str]) -> str:
+    known, topic = "; ".join(memory.text for memory in shown), ", ".join(more)
+    return "\n".join(part for part in (known and f"Knows: {known}.", topic and f"Recall: {topic}.") if part)
 
 
 def _lately(state: State, turn: Turn) -> str:

@@ -1,7 +1,5 @@
 """What a reply does: words into chat or diary, legal tags into the body, everything else dropped."""
 
-from dataclasses import replace
-
 from tokenling.engine import balance
 from tokenling.engine.bounds import DIARY_MAX, DIARY_TEXT_MAX, SNACKS_MAX, TEXT_MAX, TICK_MS
 from tokenling.engine.draws import draw
@@ -12,6 +10,7 @@ from tokenling.engine.life import Step, asleep_now, offer_put, step_of, woken
 from tokenling.engine.memories import fitting, recalled, with_memory
 from tokenling.engine.owner import bond_gain
 from tokenling.engine.prompts import lookup_answers
+from tokenling.engine.records import replace
 from tokenling.engine.request import Reply
 from tokenling.engine.state import DiaryPage, Game, State
 from tokenling.engine.tags import effective, legal_tags, memory_text, parted

@@ -64,3 +64,9 @@ def are_clean(texts: list[str]) -> bool:
 def words_of(text: str) -> tuple[str, ...]:
     """The words in order, ASCII letters in lower case."""
     return tuple(_WORD.findall(text.translate(_ASCII_LOWER)))
+
+
+def shares_word(text: str, words: frozenset[str]) -> bool:
+    """Whether one of the words is among `words_of(text)`; quick where none is."""
+    lowered = text.translate(_ASCII_LOWER)
+    return any(word in lowered for word in words) and not words.isdisjoint(_WORD.findall(lowered))

@@ -4,7 +4,7 @@ A reactive turn is owed while `asked` is set, a diary page while `owed` is; the 
 turn is due while the clock stands on a slot of its own that is not done. The earliest comes first.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -12,6 +12,7 @@ from tokenling.engine.balance import DIARY_MINUTE, DIARY_SPREAD
 from tokenling.engine.bounds import CANCELS_MAX, INTEGER_MAX, MINUTES_OF_DAY, TICK_MS
 from tokenling.engine.draws import draw
 from tokenling.engine.journal import counted
+from tokenling.engine.records import replace
 from tokenling.engine.state import Asked, State
 from tokenling.engine.zones import date_text, local_minute
 

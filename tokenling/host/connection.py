@@ -6,6 +6,8 @@ bytes unread resets the connection before the client has read the answer), probl
 HTTP/2 in clear text, a bound on connections, and a forced end for those that do not go by themselves.
 """
 
+import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -19,7 +21,7 @@ from hypercorn.protocol.events import Request
 from hypercorn.protocol.h11 import STREAM_ID, H11Protocol
 from hypercorn.protocol.http_stream import HTTPStream
 from hypercorn.trio.task_group import TaskGroup
-from hypercorn.trio.worker_context import TrioSingleTask, WorkerContext
+from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState
 from hypercorn.utils import parse_socket_addr
 
@@ -88,6 +90,11 @@ class Connections:
             self._one_gone = trio.Event()
             await self._one_gone.wait()
 
+    def close_idle(self) -> None:
+        """Ends those on which nothing is under way: the server stops."""
+        for connection in self._open:
+            connection.close_idle()
+
     def abort(self) -> None:
         """Ends every connection now, one that was accepted and has not begun yet too."""
         self._aborted = True
@@ -102,7 +109,7 @@ class Connection:
         self._owner = owner
         self._stream = stream
         self._send_lock = trio.Lock()
-        self._idle = TrioSingleTask()
+        self._idle = True
         self._reading = trio.CancelScope()
         self._closing = False
         self._group = TaskGroup()
@@ -111,12 +118,11 @@ class Connection:
         try:
             async with self._group:
                 self._protocol = self._make_protocol()
-                await self._idle.restart(self._group, self._close_when_idle)
+                self._begin_idling()
                 with self._reading:
                     await self._read()
                 self._closing = True
                 await self._tell_closed()
-                await self._idle.stop()
         except OSError:
             return  # the client was gone before its address could be asked for
         except (Exception, BaseExceptionGroup) as error:
@@ -152,6 +158,8 @@ class Connection:
     async def _read(self) -> None:
         while not self._closing:
             data = await self._receive()
+            if self._reading.cancel_called:
+                return  # its time was over, were it by a hair
             if not self._closing:
                 await self._protocol.handle(RawData(data))
             if data == b"":
@@ -176,24 +184,53 @@ class Connection:
             await self._close_gently()
             await self._tell_closed()
         elif isinstance(event, Updated) and not self._closing:
-            if event.idle and self._owner.context.terminated.is_set():
-                self._closing = True
-                self._reading.cancel()
-            elif event.idle:
-                await self._idle.restart(self._group, self._close_when_idle)
+            if event.idle:
+                self._begin_idling()
             else:
-                await self._idle.stop()
+                self._idle = False
+                self._reading.deadline = math.inf
+
+    def _begin_idling(self) -> None:
+        """Nothing is under way, so nothing is lost: it ends after the keep-alive time, and at once when the server
+        stops. A deadline of the reading, since a task for it would be a tenth of what a poll costs."""
+        self._idle = True
+        self._reading.deadline = trio.current_time() + self._owner.config.keep_alive_timeout
+        if self._owner.context.terminated.is_set():
+            self.close_idle()
+
+    def close_idle(self) -> None:
+        """Ends it unless a request is under way."""
+        if self._idle:
+            self._closing = True
+            self._reading.cancel()
 
     async def _send(self, data: bytes) -> None:
-        """Shielded, since half an answer is of no use, and bounded, since nobody may hold the server."""
-        async with self._send_lock:
-            try:
-                with trio.fail_after(self._owner.limits.send_s) as scope:
-                    scope.shield = True
-                    await self._stream.send_all(data)
-            except (trio.TooSlowError, trio.BrokenResourceError, trio.ClosedResourceError):
-                self.abort()
-                await self._tell_closed()
+        """Shielded, since half an answer is of no use, and bounded, since nobody may hold the server.
+
+        What the socket takes at once, nearly always all, goes without a round of the event loop.
+        """
+        try:
+            rest = data if self._send_lock.locked() else self._left_of(data)
+            sent = not rest or await self._sent_in_time(rest)
+        except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
+            sent = False
+        if not sent:
+            self.abort()
+            await self._tell_closed()
+
+    async def _sent_in_time(self, data: bytes | memoryview) -> bool:
+        with trio.move_on_after(self._owner.limits.send_s, shield=True) as patience:
+            async with self._send_lock:
+                await self._stream.send_all(data)
+        return not patience.cancelled_caught
+
+    def _left_of(self, data: bytes) -> memoryview:
+        """What the socket does not take now. Raises `OSError` when it is broken or closed."""
+        try:
+            taken = os.write(self._stream.socket.fileno(), data)
+        except BlockingIOError:
+            taken = 0
+        return memoryview(data)[taken:]
 
     async def _tell_closed(self) -> None:
         """Lets the application know. Shielded: Hypercorn marks the stream closed first and tells second, so that a
@@ -212,13 +249,6 @@ class Connection:
             await self._stream.send_eof()
         except (trio.BrokenResourceError, trio.BusyResourceError, trio.ClosedResourceError):
             self._reading.cancel()
-
-    async def _close_when_idle(self) -> None:
-        """Nothing is under way, so nothing is lost: after the keep-alive time, and at once when the server stops."""
-        with trio.move_on_after(self._owner.config.keep_alive_timeout):
-            await self._owner.context.terminated.wait()
-        self._closing = True
-        self._reading.cancel()
 
 
 class StrictHttp1(h11.Connection):

@@ -93,11 +93,9 @@ class Exchange:
         """The whole body. Raises `ApiError` 413 or 408, or `ClientGoneError`; the rest is then still unread."""
         if CHUNKED_LENGTH > self.declared_length > bytes_max:
             raise too_large(bytes_max)
-        try:
-            with trio.fail_after(self._limits.body_s):
-                return await self._read_pieces(bytes_max)
-        except trio.TooSlowError:
-            raise ApiError(408, "body_timeout", "The body did not arrive in time.") from None
+        with trio.move_on_after(self._limits.body_s):
+            return await self._read_pieces(bytes_max)
+        raise body_timeout()
 
     async def unless_gone(self, work: Callable[[], Awaitable[T]]) -> T:
         """What `work` gives back. When the client goes away first, it is cancelled: raises `ClientGoneError` then."""
@@ -181,8 +179,10 @@ class Exchange:
     async def _read_pieces(self, bytes_max: int) -> bytes:
         body = bytearray()
         while not self._body_ended:
-            with trio.fail_after(self._limits.body_stall_s):
+            with trio.move_on_after(self._limits.body_stall_s) as patience:
                 body += await self._next_piece()
+            if patience.cancelled_caught:
+                raise body_timeout()
             if len(body) > bytes_max:
                 raise too_large(bytes_max)
         return bytes(body)
@@ -205,6 +205,10 @@ class Exchange:
         while not self._body_ended:
             event = await self._receive()
             self._body_ended = event["type"] != "http.request"
+
+
+def body_timeout() -> ApiError:
+    return ApiError(408, "body_timeout", "The body did not arrive in time.")
 
 
 def too_large(bytes_max: int) -> ApiError:

@@ -7,6 +7,8 @@ import hashlib
 import json
 from collections.abc import Sequence
 
+import orjson
+
 from tokenling.engine import JsonValue, Step
 from tokenling.host.dispatch_rules import Glimpse
 from tokenling.protocol import Record, StoredOperation
@@ -90,7 +92,10 @@ def receipts_answer(receipts: Sequence[bytes]) -> bytes:
 
 def encoded(value: JsonValue) -> bytes:
     """Strict JSON without spaces."""
-    return _encode(value).encode()
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # an integer beyond 64 bits, which it does not write
+        return _encode(value).encode()
 
 
 def _kept(**members: bytes) -> bytes:

@@ -78,6 +78,7 @@ async def serve_http(
                 task_status.started([f"http://{shown_address(one.socket.getsockname())}" for one in listeners])
                 await stop.wait()
                 await connections.context.terminated.set()  # first: no answer from here on begins an idle time
+                connections.close_idle()
                 accepting.cancel_scope.cancel()
             app.drain()
             with trio.move_on_after(config.graceful_timeout):

@@ -29,6 +29,14 @@ CUDA_PROVIDER = "CUDAExecutionProvider"
 log = structlog.stdlib.get_logger(__name__)
 
 
+@dataclass(slots=True)
+class _Watched:
+    """A job on a lane: since when, and how many looks it has lived through."""
+
+    began_s: float
+    looks: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class LaneLost:
     """The lane failed, not the turn; `reason` names a class or a bound."""
@@ -81,39 +89,49 @@ class Worker:
         self.device = device
         self._generators = tuple(generators)
         self._queue = queue
-        self._busy = 0
         self._lost = False
         self._turns = TurnCounts()
+        self._running: dict[Job, _Watched] = {}
+        self._watching = False
 
     def health(self) -> WorkerHealth:
         """What health shows of this worker."""
-        busy = self._busy == len(self._generators)
+        busy = len(self._running) == len(self._generators)
         state = "disabled" if self._lost else "busy" if busy else "ready"
         return WorkerHealth(self.name, self._generators[0].provider, state, self._turns)
 
     async def run(self) -> None:
         """Serve until cancelled, or lost. A lost lane is not torn down: nobody knows what state its driver is in."""
-        async with trio.open_nursery() as nursery:
-            for generator in self._generators:
-                nursery.start_soon(self._run_lane, generator)
+        async with trio.open_nursery() as watchers:
+            async with trio.open_nursery() as lanes:
+                for generator in self._generators:
+                    lanes.start_soon(self._run_lane, generator, watchers)
+            watchers.cancel_scope.cancel()
 
-    async def _run_lane(self, generator: Generator) -> None:
-        async with trio.open_nursery() as nursery:
-            while not self._lost:
-                job = await self._queue.take(self.name)
-                self._busy += 1
-                try:
-                    await self._serve(generator, job, nursery)
-                finally:
-                    self._busy -= 1
+    async def _run_lane(self, generator: Generator, watchers: trio.Nursery) -> None:
+        while not self._lost:
+            job = await self._queue.take(self.name)
+            if not self._watching:
+                self._watching = True
+                watchers.start_soon(self._end_in_time)
+            began_s = trio.current_time()
+            self._running[job] = _Watched(began_s)
+            try:
+                outcome = await answer(generator, job)
+            finally:
+                del self._running[job]
+            self._settle(job, outcome, began_s)
 
-    async def _serve(self, generator: Generator, job: Job, nursery: trio.Nursery) -> None:
-        began_s = trio.current_time()
-        watch = trio.CancelScope()
-        nursery.start_soon(_end_in_time, job, watch)  # the lane's nursery: the next turn does not wait for its end
-        outcome = await answer(generator, job)
-        watch.cancel()
-        self._settle(job, outcome, began_s)
+    async def _end_in_time(self) -> None:
+        """Stop jobs that have run for `GENERATION_S_MAX` of this process's own time. One task for all of them, which
+        stays until a look finds none: one for each turn would be a fortieth of what the event loop does."""
+        while self._running:
+            await trio.sleep(GENERATION_S_MAX / GENERATION_LOOKS)
+            for job, watched in self._running.items():
+                watched.looks += 1
+                if watched.looks >= GENERATION_LOOKS and trio.current_time() - watched.began_s >= GENERATION_S_MAX:
+                    job.scope.cancel()
+        self._watching = False
 
     def _settle(self, job: Job, outcome: Outcome | LaneLost, began_s: float) -> None:
         if isinstance(outcome, LaneLost) and self.device != "cpu":
@@ -129,14 +147,6 @@ class Worker:
 
     def _count(self, outcome: str) -> None:
         self._turns = replace(self._turns, **{outcome: getattr(self._turns, outcome) + 1})
-
-
-async def _end_in_time(job: Job, watch: trio.CancelScope) -> None:
-    """Stop a job that has run for `GENERATION_S_MAX` of this process's own time, unless `watch` is cancelled before."""
-    with watch:
-        for _ in range(GENERATION_LOOKS):
-            await trio.sleep(GENERATION_S_MAX / GENERATION_LOOKS)
-        job.scope.cancel()
 
 
 async def answer(generator: Generator, job: Job) -> Outcome | LaneLost:

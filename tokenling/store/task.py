@@ -82,7 +82,10 @@ class StoreTask:
         """
         call = Call(work, writes)
         try:
-            await self._send.send(call)
+            try:
+                self._send.send_nowait(call)  # nearly always: a round of the event loop less
+            except trio.WouldBlock:
+                await self._send.send(call)
             await call.answered.wait()
         except (trio.ClosedResourceError, trio.BrokenResourceError):
             raise StoreFailed(FailureCode.CLOSED) from None
