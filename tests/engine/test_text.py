@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenling.engine.text import clean, cut, is_clean, without_brackets, words_of
+from tokenling.engine.text import clean, cut, is_clean, shares_word, without_brackets, words_of
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,13 @@ def test_a_cut_leaves_no_invisible_rest() -> None:
 
 def test_words_are_lower_case_in_ascii_only() -> None:
     assert words_of("The RED \u00c4pfel, it's 2 p.m.!") == ("the", "red", "\u00c4pfel", "it", "s", "2", "p", "m")
+
+
+@given(st.text("abAB\u00e4\u00c4 1.", max_size=12), st.frozensets(st.text("ab\u00e4\u00c41", min_size=1, max_size=3)))
+def test_a_word_is_shared_when_it_is_among_the_texts_words(text: str, words: frozenset[str]) -> None:
+    assert shares_word(text, words) == bool(words.intersection(words_of(text)))
+
+
+def test_a_part_of_a_word_is_not_shared() -> None:
+    assert shares_word("The Kite flew.", frozenset(("kite",)))
+    assert not shares_word("The kitesurfer flew.", frozenset(("kite",)))

@@ -11,7 +11,7 @@ from trio.testing import MockClock
 from tokenling.engine.request import GenerationRequest, Reply
 from tokenling.host.executor_queue import Cancelled, Failed, Job, Outcome, Router
 from tokenling.host.ports import Generated, TurnRefused
-from tokenling.host.worker import GENERATION_S_MAX, Worker
+from tokenling.host.worker import GENERATION_LOOKS, GENERATION_S_MAX, Worker
 
 SECRET = "words of an owner"
 REQUEST = GenerationRequest("", (SECRET,), "hi", "line", (), {}, 4, 40, 850, 920, 1024, 7)
@@ -150,6 +150,37 @@ async def test_a_generation_without_an_end_fails_at_its_bound(autojump_clock: Mo
 
     assert {"a": Failed("timeout")} == await outcomes_of([Lane(behave)], "a")
     assert GENERATION_S_MAX == pytest.approx(trio.current_time())
+
+
+async def test_each_turn_has_its_whole_time_whenever_it_begins(autojump_clock: MockClock) -> None:
+    """One task looks after all turns, now and then: none ends sooner than its bound, or later than a look behind it."""
+
+    async def behave(turn_id: str) -> Generated:
+        if turn_id == "quick":
+            return DONE
+        await trio.sleep_forever()
+        raise AssertionError("nobody wakes it")
+
+    queue = Router([("cpu", "cpu", 2)])
+    took_s: dict[str, float] = {}
+
+    async def ask(turn_id: str, at_s: float) -> None:
+        await trio.sleep_until(at_s)
+        job = job_of(turn_id)
+        queue.put(job)
+        await job.outcome()
+        took_s[turn_id] = trio.current_time() - at_s
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(Worker("cpu", [Lane(behave), Lane(behave)], queue).run)
+        async with trio.open_nursery() as owners:
+            for turn_id, at_s in (("quick", 1), ("early", 3), ("late", 68.5), ("behind a rest", 1000)):
+                owners.start_soon(ask, turn_id, at_s)
+        nursery.cancel_scope.cancel()
+    assert 0 == took_s.pop("quick")
+    assert {"early", "late", "behind a rest"} == set(took_s)
+    look_s = GENERATION_S_MAX / GENERATION_LOOKS
+    assert all(GENERATION_S_MAX <= each <= GENERATION_S_MAX + look_s for each in took_s.values())
 
 
 async def test_health_says_busy_only_when_every_lane_is(autojump_clock: MockClock) -> None:
