@@ -22,7 +22,7 @@ def grown(values: Sequence[float]) -> float:
     return statistics.median(slopes) * (len(points) - 1) if slopes else 0.0
 
 
-def means_of(values: Sequence[float]) -> list[float]:
-    """The series, thinned to at most `POINTS_MAX` means of neighbours."""
-    width = -(-len(values) // POINTS_MAX) or 1
+def means_of(values: Sequence[float], most: int = POINTS_MAX) -> list[float]:
+    """The series, thinned to at most so many means of neighbours."""
+    width = -(-len(values) // most) or 1
     return [statistics.fmean(values[at : at + width]) for at in range(0, len(values), width)]

@@ -21,7 +21,7 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
 from soak.crowd import Seen, crowd
-from soak.flatness import grown
+from soak.flatness import grown, means_of
 from soak.mappings import Resident, resident_of
 from tokenling import engine
 from tokenling.cli.hosting import available_cores
@@ -31,6 +31,7 @@ from tools.bench.capacity.served import Served
 SAMPLE_S = 0.5
 WHERE_EVERY = 60
 """Of so many samples one tells where memory is, too: it takes some milliseconds."""
+PARTS = 30
 WARM_UP_SHARE = 0.2
 """Caches fill, the allocator finds its size, the database its pages."""
 MEMORY_GROWTH_BYTES_MAX = 8 * 1024 * 1024
@@ -66,6 +67,8 @@ class Verdict:
     requests: int
     memory_mib: tuple[float, float]
     memory_grown_mib: float
+    memory_by_time_mib: tuple[float, ...]
+    """From the first visitor to the end, means of equal parts: whether it levels off."""
     memory_where: tuple[Resident, ...]
     """Behind the warm-up and at the end."""
     files_grown: float
@@ -167,6 +170,7 @@ def verdict(seconds: float, samples: Samples, seen: Seen, rest: dict[str, int], 
     return Verdict(
         seconds=seconds, requests=seen.answers.total(), memory_mib=(_mib(memory[0]), _mib(memory[-1])),
         memory_grown_mib=_mib(memory_grown),
+        memory_by_time_mib=tuple(map(_mib, means_of(samples.memory_bytes, PARTS))),
         memory_where=_behind_and_last(samples.where), files_grown=round(files_grown, 2),
         threads_grown=round(threads_grown, 2),
         threads_most=round(max(samples.threads)), files_most=round(max(samples.files)),

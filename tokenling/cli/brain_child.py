@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from tokenling.host.brain_wire import Frame, Head, Unpacker, first_frame, pack, text_in
 from tokenling.host.exits import HostRefused
+from tokenling.host.heaps import bound_heaps
 from tokenling.host.settings import Settings
 
 GRACE_S = 0.2
@@ -49,6 +50,7 @@ def _serve(held: socket.socket) -> None:
     set_up_logs(text_in(asked.head, "settings"))
     settings = pickle.loads(asked.body)  # noqa: S301 - from our parent, over a socket that nobody else has
     assert isinstance(settings, Settings)
+    bound_heaps(settings.cpu_lanes)
     try:
         brain = load_here(settings)
     except HostRefused as refused:

@@ -37,6 +37,7 @@ from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, Sta
 from tokenling.host.errors import ListenError, WebFilesError
 from tokenling.host.exchange import WireLimits
 from tokenling.host.exits import ExitCode, HostRefused
+from tokenling.host.heaps import bound_heaps
 from tokenling.host.http_app import create_app
 from tokenling.host.listener import bind_listener, bound_address, own_hosts, own_origins
 from tokenling.host.metrics import Metrics, Sources
@@ -93,6 +94,7 @@ class _Stop:
 def run_host(plan: HostPlan) -> ExitCode:
     """Run until stopped; the exit code. Raises `HostRefused` when it cannot start; anything else is a crash."""
     sys.setswitchinterval(SWITCH_S)
+    bound_heaps(0 if plan.settings.brain_process == "own" else plan.settings.cpu_lanes)
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(contextlib.closing(bind_listener(plan.settings.listen)))
         second = plan.settings.metrics_listen
