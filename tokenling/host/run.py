@@ -37,6 +37,7 @@ from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, Sta
 from tokenling.host.errors import ListenError, WebFilesError
 from tokenling.host.exchange import WireLimits
 from tokenling.host.exits import ExitCode, HostRefused
+from tokenling.host.faults import lack_in
 from tokenling.host.http_app import create_app
 from tokenling.host.listener import bind_listener, bound_address, own_hosts, own_origins
 from tokenling.host.metrics import Metrics, Sources
@@ -88,18 +89,31 @@ class _Stop:
 def run_host(plan: HostPlan) -> ExitCode:
     """Run until stopped; the exit code. Raises `HostRefused` when it cannot start; anything else is a crash."""
     sys.setswitchinterval(SWITCH_S)
+    stop = _Stop()
+    try:
+        _run_until(plan, stop)
+    except HostRefused:
+        raise
+    except Exception as crash:
+        lack = None if stop.serving else lack_in(crash)
+        if lack is None:
+            raise
+        raise HostRefused(ExitCode.CRASHED, f"cannot start: this process gets no more {lack}") from None
+    return ExitCode.STOPPED
+
+
+def _run_until(plan: HostPlan, stop: _Stop) -> None:
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(contextlib.closing(bind_listener(plan.settings.listen)))
         second = plan.settings.metrics_listen
         bound = listener, None if second is None else stack.enter_context(contextlib.closing(bind_listener(second)))
         try:
-            trio.run(_run, plan, bound)
+            trio.run(_run, plan, bound, stop)
         except BaseExceptionGroup as group:
             refused, crash = group.split((HostRefused, ListenError))
             if refused is None or crash is not None:
                 raise
             raise _refusal_in(refused) from None
-    return ExitCode.STOPPED
 
 
 def _refusal_in(group: BaseExceptionGroup[BaseException]) -> HostRefused:
@@ -110,8 +124,7 @@ def _refusal_in(group: BaseExceptionGroup[BaseException]) -> HostRefused:
     return first if isinstance(first, HostRefused) else HostRefused(ExitCode.SETTINGS, str(first))
 
 
-async def _run(plan: HostPlan, bound: _Bound) -> None:
-    stop = _Stop()
+async def _run(plan: HostPlan, bound: _Bound, stop: _Stop) -> None:
     async with trio.open_nursery() as root:
         await root.start(_watch_signals, stop)
         with stop.starting:
