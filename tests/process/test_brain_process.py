@@ -1,12 +1,15 @@
 """A brain in a process of its own: what owners and operators see when it is well, dies, hangs, or is exchanged."""
 
+import ctypes
 import hashlib
 import json
 import os
 import re
 import shutil
 import signal
+import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -19,6 +22,7 @@ from test_exit_codes import run
 from tokenling.cli.brain_files import SHIPPED_BRAIN, shipped_brain_dir
 from tokenling.runtime import open_brain, verify
 
+PR_SET_CHILD_SUBREAPER = 36
 LISTENING = r"listening on (http://127\.0\.0\.1:\d+)"
 COMMAND = ("-m", "tokenling", "serve", "--log-level", "debug")
 CODE = "otter-lamp-42"
@@ -197,6 +201,38 @@ def test_a_host_that_is_killed_leaves_no_process_behind(begin):
     (brain,) = brains_of(home)
     home.process.kill()
     assert gone(brain)
+
+
+@contextmanager
+def orphans_come_here():
+    """As under a supervisor of the same session, as in a container: the kernel then wakes no stopped orphan."""
+    prctl = ctypes.CDLL(None).prctl
+    assert prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    try:
+        yield
+    finally:
+        prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no kernel ends it")
+@pytest.mark.parametrize("lives", ["first", "again"])
+def test_a_host_that_is_killed_leaves_not_even_a_halted_process_behind(begin, lives):
+    home = begin()
+    (brain,) = brains_of(home)
+    if lives == "again":
+        os.kill(brain, signal.SIGKILL)
+        assert gone(brain)
+        await_health(home, lambda seen: seen["ready"] and brains_of(home) not in ([], [brain]))
+        (brain,) = brains_of(home)
+    os.kill(brain, signal.SIGSTOP)
+    with orphans_come_here():
+        home.process.kill()
+        home.process.wait()
+        try:
+            assert gone(brain)
+        finally:
+            os.kill(brain, signal.SIGKILL)
+            os.waitpid(brain, 0)
 
 
 def test_the_process_learns_no_setting_of_the_host_that_is_not_its_own(begin):

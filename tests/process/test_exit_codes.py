@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import socket
 import subprocess
@@ -84,6 +85,28 @@ def test_a_check_passes_and_leaves_no_database_behind(environ, tmp_path):
     assert (0, "") == (done.returncode, done.stderr)
     assert "check passed" in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+FILES_TOO_FEW = 8
+
+
+@pytest.mark.parametrize("whose", ["host", "own"])
+def test_a_limit_that_leaves_no_file_to_start_with_is_named_in_one_line(environ, whose):
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    done = subprocess.run(
+        [sys.executable, "-m", "tokenling", "serve"],
+        cwd=ROOT,
+        env={**os.environ, **importable(), **environ, "SUBTOKENLING_BRAIN_PROCESS": whose},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (FILES_TOO_FEW, hard)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (1, ["tokenling: error: cannot start: this process gets no more open files (ulimit -n)"]) == (
+        done.returncode,
+        done.stderr.splitlines(),
+    )
 
 
 def contents(directory):

@@ -3,6 +3,7 @@
 It opens the brain that the host's first frame asks for, says what it is, and answers turns until the host ends.
 """
 
+import ctypes
 import os
 import pickle
 import select
@@ -20,6 +21,8 @@ from tokenling.host.settings import Settings
 
 GRACE_S = 0.2
 """For the lanes to let go of what they run, which takes 80 ms at most."""
+_PR_SET_PDEATHSIG = 1
+"""`prctl`'s option, from Linux's `sys/prctl.h`."""
 
 
 def main() -> NoReturn:
@@ -27,9 +30,20 @@ def main() -> NoReturn:
     for stop in (signal.SIGINT, signal.SIGTERM):  # meant for the host, whose end is ours
         signal.signal(stop, signal.SIG_IGN)
     held = socket.socket(fileno=int(sys.argv[1]))
+    if sys.platform == "linux":
+        _die_with_parent()
     threading.Thread(target=_end_with_host, args=(held.fileno(),), daemon=True).start()
     _serve(held)
     os._exit(0)  # nothing here is worth an orderly end, and a driver may hang in one
+
+
+def _die_with_parent() -> None:
+    """Have the kernel kill this process with the thread that started it, even one that is stopped (`SIGSTOP`) and could
+    watch no socket. A host that was gone before is seen by the watch. Elsewhere, or refused, the watch is all there is.
+    """
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:
+        prctl(_PR_SET_PDEATHSIG, *map(ctypes.c_ulong, (signal.SIGKILL, 0, 0, 0)))
 
 
 def _end_with_host(descriptor: int) -> None:

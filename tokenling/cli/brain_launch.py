@@ -6,6 +6,7 @@ import pickle
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,9 @@ from tokenling.host.plan import HostBrain
 from tokenling.host.ports import Generator, Gpu
 from tokenling.host.settings import PREFIX, Settings
 
+_STARTER = ThreadPoolExecutor(1, "brain-starter")
+"""The thread that starts processes, which lives as long as the host: Linux ends a process that asked to die with its
+parent (`brain_child.py`) with the thread that started it, and Trio's own threads end when they are idle."""
 END_S_MAX = 5.0
 """A process that refused its brain, or broke, has so long to end by itself before it is killed."""
 
@@ -49,7 +53,7 @@ def launch(settings: Settings, *, again_s: float | None) -> Launched:
     """As `Launch` says, for these settings. `HostRefused` gives the reason that the process gave; where it gave none,
     the exit code is a crash's, for nothing is known against the brain."""
     asked = replace(settings, enrol_code=None, gpu_device=settings.gpu_device if again_s is None else None)
-    process, ours = _started(settings)
+    process, ours = _STARTER.submit(_started, settings).result()
     unpacker = Unpacker()
     try:
         ours.settimeout(again_s)

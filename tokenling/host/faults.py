@@ -1,6 +1,7 @@
 """What a fault may leave in a log or in a pet's error: its type and where it happened, never its message or a value."""
 
-from collections.abc import Iterator, Sequence
+import errno
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -8,6 +9,27 @@ FRAMES_MAX = 30
 """Innermost frames shown of one exception: past that a recursion repeats itself."""
 EXCEPTIONS_MAX = 10
 """Exceptions shown of one group or chain."""
+
+
+_LACKS: Mapping[int, str] = {
+    errno.EMFILE: "open files (ulimit -n)",
+    errno.ENFILE: "open files, of the whole machine",
+    errno.ENOMEM: "memory (ulimit -v)",
+    errno.EAGAIN: "threads or processes (ulimit -u)",
+}
+
+
+def lack_in(error: BaseException) -> str | None:
+    """What the machine, or a limit, did not give any more of; None where the error is about something else."""
+    return next((lack for leaf in leaves(error) if (lack := _lack_of(leaf)) is not None), None)
+
+
+def _lack_of(error: BaseException) -> str | None:
+    if isinstance(error, MemoryError):
+        return _LACKS[errno.ENOMEM]
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):  # Python has no class for it
+        return _LACKS[errno.EAGAIN]
+    return _LACKS.get(error.errno or 0) if isinstance(error, OSError) else None
 
 
 def shown_frames(error: BaseException) -> str:

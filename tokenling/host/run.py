@@ -37,6 +37,7 @@ from tokenling.host.dispatch_faults import BrainInUse, PromptVersionRefused, Sta
 from tokenling.host.errors import ListenError, WebFilesError
 from tokenling.host.exchange import WireLimits
 from tokenling.host.exits import ExitCode, HostRefused
+from tokenling.host.faults import lack_in
 from tokenling.host.heaps import bound_heaps
 from tokenling.host.http_app import create_app
 from tokenling.host.listener import bind_listener, bound_address, own_hosts, own_origins
@@ -95,12 +96,26 @@ def run_host(plan: HostPlan) -> ExitCode:
     """Run until stopped; the exit code. Raises `HostRefused` when it cannot start; anything else is a crash."""
     sys.setswitchinterval(SWITCH_S)
     bound_heaps(0 if plan.settings.brain_process == "own" else plan.settings.cpu_lanes)
+    stop = _Stop()
+    try:
+        _run_until(plan, stop)
+    except HostRefused:
+        raise
+    except Exception as crash:
+        lack = None if stop.serving else lack_in(crash)
+        if lack is None:
+            raise
+        raise HostRefused(ExitCode.CRASHED, f"cannot start: this process gets no more {lack}") from None
+    return ExitCode.STOPPED
+
+
+def _run_until(plan: HostPlan, stop: _Stop) -> None:
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(contextlib.closing(bind_listener(plan.settings.listen)))
         second = plan.settings.metrics_listen
         bound = listener, None if second is None else stack.enter_context(contextlib.closing(bind_listener(second)))
         try:
-            trio.run(_run, plan, bound)
+            trio.run(_run, plan, bound, stop)
         except BaseExceptionGroup as group:
             refused, crash = group.split((HostRefused, ListenError))
             if refused is None or crash is not None:
@@ -109,7 +124,6 @@ def run_host(plan: HostPlan) -> ExitCode:
         finally:
             for number in STOP_SIGNALS:  # Python gives every other meaning up while it ends, and a second Ctrl-C kills
                 signal.signal(number, signal.SIG_IGN)
-    return ExitCode.STOPPED
 
 
 def _refusal_in(group: BaseExceptionGroup[BaseException]) -> HostRefused:
@@ -120,8 +134,7 @@ def _refusal_in(group: BaseExceptionGroup[BaseException]) -> HostRefused:
     return first if isinstance(first, HostRefused) else HostRefused(ExitCode.SETTINGS, str(first))
 
 
-async def _run(plan: HostPlan, bound: _Bound) -> None:
-    stop = _Stop()
+async def _run(plan: HostPlan, bound: _Bound, stop: _Stop) -> None:
     _obey_signals(stop)
     with stop.starting:
         async with _opened_store(plan) as store:
