@@ -1,6 +1,7 @@
 """A disk that is full or broken: an error, nothing half done, nothing acknowledged lost, and recovery."""
 
 import itertools
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from store_cases import NOW_MS, adopt, command, delete, held, pet_id, prepare, q
 from tokenling.protocol import Tombstone, decide
 from tokenling.store import Store, StoreFailed, StoreRefused, database, open_store, task, tombstones
 from tokenling.store.files import beside
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -38,6 +41,53 @@ async def test_a_failing_disk_is_told_changes_nothing_and_heals(
         assert store.statistics().failed_commits == 3
     async with open_store(path, now_ms=NOW_MS) as store:
         assert (await held(store)).save == b"healed"
+
+
+WITHOUT_THREADS = """
+import pathlib, resource, sys, threading
+sys.path[:0] = sys.argv[2:]
+import trio
+from store_cases import NOW_MS, adopt, command, held
+from tokenling.store import open_store
+
+async def main():
+    threading.stack_size(256 * 2**20)
+    status = pathlib.Path("/proc/self/status").read_text()
+    size = int(status.partition("VmSize:")[2].split()[0]) * 1024
+    resource.setrlimit(resource.RLIMIT_AS, (size + 64 * 2**20, resource.RLIM_INFINITY))
+    try:
+        threading.Thread(target=print).start()
+    except RuntimeError:
+        print("no thread is to be had")
+    async with open_store(pathlib.Path(sys.argv[1]), now_ms=NOW_MS) as store:
+        await adopt(store)
+        await command(store, "kept", b"without a thread")
+        print((await held(store)).save.decode())
+
+trio.run(main)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's here")
+async def test_without_a_thread_to_be_had_everything_is_stored_all_the_same(path: Path) -> None:
+    """In a process whose memory has no room for another thread's stack."""
+    command = [sys.executable, "-c", WITHOUT_THREADS, str(path), str(Path(__file__).parent), str(ROOT)]
+    done = await trio.run_process(command, capture_stdout=True, capture_stderr=True, check=False)
+    assert ["no thread is to be had", "without a thread"] == done.stdout.decode().splitlines(), done.stderr.decode()
+    async with open_store(path, now_ms=NOW_MS) as store:
+        assert (await held(store)).save == b"without a thread"
+
+
+async def test_an_error_of_the_work_itself_is_no_lack_of_threads() -> None:
+    done: list[str] = []
+
+    def work() -> None:
+        done.append("once")
+        raise RuntimeError("of the work")
+
+    with pytest.raises(RuntimeError, match="of the work"):
+        await task.in_thread(work)
+    assert ["once"] == done
 
 
 async def test_a_group_that_meets_a_full_disk_fails_as_one(path: Path, vfs: FaultyVFS) -> None:

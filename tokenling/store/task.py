@@ -10,12 +10,14 @@ that is cancelled before its group began leaves no trace; after that its call is
 
 import contextlib
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
+import anyio
 import anyio.to_thread
 import trio
 
@@ -139,7 +141,7 @@ class StoreTask:
         if not calls:
             return
         try:
-            done = await anyio.to_thread.run_sync(run_group, self._database, calls, limiter=self._limiter)
+            done = await in_thread(partial(run_group, self._database, calls), self._limiter)
         except BaseException:
             _refuse(calls)
             raise
@@ -172,13 +174,31 @@ def run_group(database: Database, calls: Sequence[Call]) -> tuple[list[Done[obje
     return outcomes, time.thread_time() - began_s
 
 
+async def in_thread(work: Callable[[], T], limiter: anyio.CapacityLimiter | None = None) -> T:
+    """What `work` gives back, from a thread. Where the system gives none (its limit, or memory, is used up) it is done
+    here: everybody waits for the disk then, which is better than that the host ends."""
+    has_begun = False
+
+    def begin() -> T:
+        nonlocal has_begun
+        has_begun = True
+        return work()
+
+    try:
+        return await anyio.to_thread.run_sync(begin, limiter=limiter)
+    except RuntimeError:
+        if has_begun:
+            raise
+    return work()
+
+
 @asynccontextmanager
 async def open_task(path: Path, now_ms: int, vfs: str | None = None) -> AsyncIterator[StoreTask]:
     """A running store task; at the end of the block, cancelled or not, what is queued is committed and all closed.
 
     Raises `StoreRefused`. An exception of the block itself leaves it as it is, not within a group.
     """
-    database = await anyio.to_thread.run_sync(open_database, path, now_ms, vfs)
+    database = await in_thread(partial(open_database, path, now_ms, vfs))
     task = StoreTask(database)
     raised: BaseException | None = None
     try:
@@ -197,7 +217,7 @@ async def open_task(path: Path, now_ms: int, vfs: str | None = None) -> AsyncIte
         raise
     finally:
         with trio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(database.close)
+            await in_thread(database.close)
 
 
 async def _run_shielded(task: StoreTask) -> None:
