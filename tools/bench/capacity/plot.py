@@ -25,6 +25,8 @@ mpl.use("Agg")
 
 COLOURS = {"brain": "#5b3fa0", "loop": "#b4540a", "store": "#00708c"}
 """Dark enough on white for a contrast of 4.5."""
+HEADROOM = 1.3
+"""What the legend needs above the highest line."""
 NAMES = {"brain": "the brain's lanes", "loop": "the event loop: HTTP, dispatch, rules", "store": "the store"}
 
 
@@ -74,7 +76,7 @@ def _turns(axis: Axes, points: Sequence[Point]) -> None:
     axis.plot(pets, bare, linestyle=":", color="#111111", label="the bare brain on the same lanes")
     for point in points:
         text = f"{point.replies_in_time:.0%} in 2 s"
-        axis.annotate(text, (point.pets, point.turns_per_s), (0, -14), textcoords="offset points", ha="center")
+        axis.annotate(text, (point.pets, point.turns_per_s), (8, -14), textcoords="offset points", ha="center")
     axis.set_ylabel("turns a second")
     _plain(axis)
 
@@ -89,7 +91,9 @@ def _cores(axis: Axes, points: Sequence[Point]) -> None:
 
 
 def _plain(axis: Axes) -> None:
-    axis.set_ylim(bottom=0)
+    axis.set_ylim(0, HEADROOM * axis.get_ylim()[1])
+    axis.set_xlim(0, 1.06 * axis.dataLim.x1)
+    axis.xaxis.set_major_formatter("{x:,.0f}")
     axis.grid(axis="y", color="#e6e6e6", linewidth=0.6)
     axis.spines[["top", "right"]].set_visible(False)
     axis.legend(frameon=False, loc="upper left")
