@@ -20,7 +20,7 @@ from tokenling.cli.hosting import available_cores
 from tokenling.protocol import Status
 from tokenling.store import open_store
 from tools.bench.capacity import __main__ as command
-from tools.bench.capacity import bare, idle_turns, owners, population, profile, registered, traffic
+from tools.bench.capacity import bare, idle_turns, owners, population, profile, registered, reports, traffic
 from tools.bench.capacity.owners import Findings, Owed, Present, Seen, report
 from tools.bench.capacity.people import person
 from tools.bench.capacity.served import Usage, parse_metrics
@@ -239,3 +239,61 @@ def test_a_short_window_over_a_real_host_is_whole(tmp_path: Path) -> None:
     assert {} == owners["faults"]
     receipts = asked_in(database, 0, 2**60, 6)
     assert bare.turns_per_s(registered.shipped_brain_dir(), receipts, lanes=2, numerics="exact")["turns"] == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--seconds", "45"), "whole minutes"),
+        (("--seconds", "0"), "whole minutes"),
+        (("--settle", "-5"), "expected 0 or more"),
+        (("--pets", "0"), "expected 1 or more"),
+        (("--as-of", "0"), "expected 1 or more"),
+        (("--rows", "17"), "expected 1 to 16"),
+        (("--brain", "nowhere"), "expected a directory"),
+        (("--dir", "nowhere"), "expected a directory"),
+        (("--search", "--as-of", "100"), "goes without"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused_before_anything_is_written(
+    arguments: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["capacity", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        command.run(command.parser())
+    assert 2 == ended.value.code
+    assert told in capsys.readouterr().err
+
+
+REPORT = {
+    "asOf": 1000, "owners": {"within2s": 1.0}, "idleWithin60s": None, "turnsPerS": 1.8, "askedPerS": 1.81,
+    "bare": {"turnsPerS": 40.0}, "cpu": {"brain": 0.1, "loop": 0.02, "store": 0.01, "others": 0.0}, "kept": True,
+}  # fmt: skip
+
+
+def test_reports_are_read_however_they_are_broken_into_lines(tmp_path: Path) -> None:
+    file = tmp_path / "reports"
+    file.write_text(json.dumps({**REPORT, "asOf": 5000}, indent=1) + "\n" + json.dumps(REPORT) + "\n")
+    assert [1000, 5000] == [point.pets for point in reports.read(file)]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "found 0 reports"),
+        (json.dumps(REPORT), "found 1 reports"),
+        ("no report", "Expecting value"),
+        ('{"asOf": 1}', "without the field 'owners'"),
+        ("[]", "a report without"),
+    ],
+)
+def test_a_file_without_reports_says_what_it_lacks(text: str, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "reports"
+    file.write_text(text)
+    with pytest.raises(reports.NoPicture, match=told):
+        reports.read(file)
+
+
+def test_a_file_that_is_not_there_is_no_picture(tmp_path: Path) -> None:
+    with pytest.raises(reports.NoPicture):
+        reports.read(tmp_path / "nowhere")

@@ -208,8 +208,8 @@ BRAIN_PROCESS = Setting(
     "BRAIN_PROCESS",
     "Where the brain's lanes run. `host`: in threads of the host. `own`: in a process of their own, so that the host's "
     "event loop and the lanes do not wait for each other's Python, and a crash in a lane does not end the host "
-    "([capacity.md](capacity.md#a-process-for-the-brain)); worth its 40 MiB where `tokenling_pets_due` does not fall "
-    "to zero.",
+    "([capacity.md](capacity.md#a-process-for-the-brain)); worth its 50 MiB on a processor with AVX-512, where "
+    "`tokenling_pets_due` does not fall to zero.",
     "host",
     "`host` or `own`",
     parse_whose,

@@ -5,14 +5,18 @@ Exits with 1 when the window's pets were not carried as promised.
 
 import argparse
 import json
+import math
+import signal
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import trio
 
 from tokenling.cli.brain_files import shipped_brain_dir
+from tokenling.host.setting_values import ROWS_MAX
 from tools.bench.capacity import bare, population
 from tools.bench.capacity.profile import py_spy
 from tools.bench.capacity.served import Served
@@ -102,38 +106,83 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m tools.bench.capacity",
         description="Measure how many pets a host carries: one window, a saturated one (--saturate), or the search for "
         "the largest number (--search). Prints a JSON object, whose fields docs/capacity.md explains. Exits with 1 "
-        "when the window's pets were not carried as promised (--saturate apart), with 2 when something is missing.",
+        "when the window's pets were not carried as promised (--saturate apart), with 2 when it could not be measured.",
     )
     add = parser.add_argument
-    add("--pets", type=int, default=1000, help="active pets of the host; where --search begins (%(default)s)")
+    add("--pets", type=within(1), default=1000, help="active pets of the host; where --search begins (%(default)s)")
     seconds = "length of the window: whole minutes, since idle turns stand on minutes (%(default)s)"
-    add("--seconds", type=float, default=120.0, help=seconds)
+    add("--seconds", type=whole_minutes, default=120.0, help=seconds)
     settle = "seconds from the first owner until the window: what was due is lived, caches are filled (%(default)s)"
-    add("--settle", type=float, default=SETTLE_S, help=settle)
+    add("--settle", type=within(0, of=float), default=SETTLE_S, help=settle)
     lanes = "turns that run at once, a thread each: SUBTOKENLING_CPU_LANES (%(default)s)"
-    add("--lanes", type=int, default=2, help=lanes)
+    add("--lanes", type=within(1), default=2, help=lanes)
     numerics = "how the brain computes: SUBTOKENLING_NUMERICS (%(default)s)"
     add("--numerics", choices=("exact", "fast"), default="exact", help=numerics)
     process = "the brain's lanes in the host, or in a process of their own: SUBTOKENLING_BRAIN_PROCESS (%(default)s)"
     add("--process", choices=("host", "own"), default="host", help=process)
     rows = "turns that a lane writes together, 1 to 16: SUBTOKENLING_BATCH_ROWS (%(default)s)"
-    add("--rows", type=int, default=1, help=rows)
+    add("--rows", type=within(1, ROWS_MAX), default=1, help=rows)
     search = f"{SEARCH_ROUNDS} windows, each between what is carried and what is not; a line for each, then the best"
     add("--search", action="store_true", help=search)
     saturate = "pets that are an hour late: more is due than can be run, and what is lived is the most that can be"
     add("--saturate", action="store_true", help=saturate)
-    as_of = "as many owners come as of so many pets, however many there are; not with --search (as of --pets)"
-    add("--as-of", type=int, metavar="PETS", help=as_of)
+    as_of = "whose owners come: as many as so many pets have, though fewer pets are there; not with --search (--pets)"
+    add("--as-of", type=within(1), metavar="PETS", help=as_of)
     profile = "sample the host with py-spy during the window, for the field `rooms`; not with --search"
     add("--profile", action="store_true", help=profile)
-    add("--brain", type=Path, metavar="DIRECTORY", help="the brain (the shipped one)")
-    add("--dir", type=Path, metavar="DIRECTORY", help="where the database is written (the temporary directory)")
+    add("--brain", type=directory, metavar="DIRECTORY", help="the brain (the shipped one)")
+    add("--dir", type=directory, metavar="DIRECTORY", help="where the database is written (the temporary directory)")
     return parser
 
 
+def within(low: int, high: float = math.inf, of: Callable[[str], float] = int) -> Callable[[str], float]:
+    """The type of an option whose value has bounds."""
+
+    def read(text: str) -> float:
+        value = of(text)
+        if not low <= value <= high:
+            bounds = f"{low} to {high:g}" if high < math.inf else f"{low} or more"
+            raise argparse.ArgumentTypeError(f"found {text}, expected {bounds}")
+        return value
+
+    return read
+
+
+def whole_minutes(text: str) -> float:
+    """The type of the window's length."""
+    seconds = float(text)
+    if seconds < 60 or seconds % 60:
+        raise argparse.ArgumentTypeError(f"found {text}, expected whole minutes: 60, 120, …")
+    return seconds
+
+
+def directory(text: str) -> Path:
+    """The type of an option that names a directory."""
+    path = Path(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"found {text}, expected a directory that is there")
+    return path
+
+
 def main() -> None:
-    options = parser()
+    """Measure; however it ends, the database that was written is taken away again."""
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(128 + signal.SIGTERM))
+    try:
+        run(parser())
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+            sys.exit(2)
+        raise
+
+
+def run(options: argparse.ArgumentParser) -> None:
+    """What the options ask for."""
     chosen = options.parse_args()
+    if chosen.search and (chosen.profile or chosen.as_of):
+        options.error("--search goes without --profile and --as-of")
     if chosen.profile:
         try:
             py_spy()

@@ -1,17 +1,16 @@
-"""The windows of some runs as a picture: `python -m tools.bench.capacity.plot WINDOWS.jsonl OUT.png`.
+"""The windows of some runs as a picture: `python -m tools.bench.capacity.plot REPORTS OUT.png`.
 
-A line of the file is a window's figures as `python -m tools.bench.capacity` prints them, on one line. Needs matplotlib
-(the dependency group `bench`).
+The file holds what `python -m tools.bench.capacity` printed, two reports at least, one behind the other. Needs
+matplotlib (the dependency group `bench`). Exits with 2 when there is nothing to draw.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.bench.capacity.profile import INSTALL
+from tools.bench.capacity.reports import NoPicture, Point, read
 
 try:
     import matplotlib as mpl
@@ -28,35 +27,6 @@ COLOURS = {"brain": "#5b3fa0", "loop": "#b4540a", "store": "#00708c"}
 HEADROOM = 1.3
 """What the legend needs above the highest line."""
 NAMES = {"brain": "the brain's lanes", "loop": "the event loop: HTTP, dispatch, rules", "store": "the store"}
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One window, by the pets whose traffic it carried."""
-
-    pets: int
-    replies_in_time: float
-    idle_soon: float
-    turns_per_s: float
-    asked_per_s: float
-    bare_per_s: float
-    cores: dict[str, float]
-    kept: bool
-
-
-def read(path: Path) -> list[Point]:
-    """The points in a file, fewest pets first."""
-    found = []
-    for line in path.read_text().splitlines():
-        window = json.loads(line)
-        found.append(
-            Point(
-                window["asOf"], window["owners"]["within2s"] or 0.0, window["idleWithin60s"] or 0.0,
-                window["turnsPerS"], window["askedPerS"], window["bare"]["turnsPerS"],
-                {name: window["cpu"][name] for name in COLOURS}, window["kept"],
-            )
-        )  # fmt: skip
-    return sorted(found, key=lambda point: point.pets)
 
 
 def draw(points: Sequence[Point], path: Path) -> None:
@@ -92,7 +62,7 @@ def _cores(axis: Axes, points: Sequence[Point]) -> None:
 
 def _plain(axis: Axes) -> None:
     axis.set_ylim(0, HEADROOM * axis.get_ylim()[1])
-    axis.set_xlim(0, 1.06 * axis.dataLim.x1)
+    axis.set_xlim(0, 1.1 * axis.dataLim.x1)
     axis.xaxis.set_major_formatter("{x:,.0f}")
     axis.grid(axis="y", color="#e6e6e6", linewidth=0.6)
     axis.spines[["top", "right"]].set_visible(False)
@@ -104,7 +74,11 @@ def main() -> None:
     parser.add_argument("windows", type=Path)
     parser.add_argument("out", type=Path)
     chosen = parser.parse_args()
-    draw(read(chosen.windows), chosen.out)
+    try:
+        draw(read(chosen.windows), chosen.out)
+    except NoPicture as none:
+        sys.stderr.write(f"{none}\n")
+        sys.exit(2)
 
 
 if __name__ == "__main__":
