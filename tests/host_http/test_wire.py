@@ -1,7 +1,11 @@
 """Raw sockets: what broken, slow and hostile clients do, what they are told, and that the server lives on."""
 
+import socket
+import struct
+
 import h11
 import pytest
+import structlog
 import trio
 from host_http_support import (
     KEY,
@@ -296,6 +300,17 @@ async def test_a_client_that_vanishes_in_each_part_of_a_request_harms_nothing() 
             await trio.aclose_forcefully(stream)
         assert await is_alive(host)
     assert host.pets.calls == []
+
+
+async def test_a_client_that_is_gone_before_its_connection_begins_is_no_fault() -> None:
+    """Reset before the server has asked for its address: whoever does so could fill the log with errors."""
+    with structlog.testing.capture_logs() as logs:
+        async with running(transport=SHORT) as host:
+            for _ in range(5):
+                with socket.create_connection(("127.0.0.1", host.port)) as client:  # the server's loop stands meanwhile
+                    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            assert await is_alive(host)
+    assert [line["event"] for line in logs if line["log_level"] == "error"] == []
 
 
 async def test_more_connections_than_the_bound_are_closed_unanswered() -> None:

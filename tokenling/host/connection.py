@@ -116,8 +116,8 @@ class Connection:
 
     async def run(self) -> None:
         try:
+            self._protocol = self._make_protocol()
             async with self._group:
-                self._protocol = self._make_protocol()
                 self._begin_idling()
                 with self._reading:
                     await self._read()
