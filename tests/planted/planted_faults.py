@@ -81,9 +81,9 @@ FAULTS = (
         (
             Change(
                 "tokenling/store/task.py",
-                "        try:\n            done = await anyio.to_thread.run_sync(run_group,",
+                "        try:\n            done = await in_thread(partial(run_group, self._database, calls),",
                 "        for call in calls:\n            if call.writes:\n                call.answer(Done(None))\n"
-                "        try:\n            done = await anyio.to_thread.run_sync(run_group,",
+                "        try:\n            done = await in_thread(partial(run_group, self._database, calls),",
             ),
         ),
         DISK + "test_whichever_call_fails_the_host_says_503_keeps_its_word_and_recovers[EIO-for_good]",
