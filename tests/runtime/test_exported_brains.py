@@ -48,7 +48,7 @@ def test_a_foreign_fp32_export_writes_what_transformers_wrote(exported: Path, nu
 
 @functools.cache
 def int8_sums_saturate() -> bool:
-    """Whether ONNX Runtime adds products of bytes in 16 bits here, as on x86 without VNNI: 2 * 255 * 127 is too much."""
+    """Whether ONNX Runtime sums products of bytes in 16 bits, as on x86 without VNNI: 255 * 127 twice is too much."""
     from onnx import TensorProto, helper
 
     shape = [64, 64]
