@@ -170,3 +170,24 @@ def test_lines_of_a_stream_in_memory_are_the_same():
     assert [b"one", b"two", b"x" * 101, b"last"] == [lines.next() for _ in range(4)]
     with pytest.raises(EOFError):
         lines.next()
+
+
+def test_an_interrupt_as_soon_as_the_descriptor_is_set_leaves_none_behind(monkeypatch):
+    real, calls = signal.set_wakeup_fd, []
+
+    def interrupted(descriptor, **how):
+        before = real(descriptor, **how)
+        calls.append(descriptor)
+        if len(calls) == 1:
+            raise KeyboardInterrupt  # what a handler raises between the call and the assignment of what it gave
+        return before
+
+    monkeypatch.setattr(signal, "set_wakeup_fd", interrupted)
+    heard, rung = os.pipe()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            wait_readable(heard, 0)
+    finally:
+        os.close(heard)
+        os.close(rung)
+    assert -1 == real(-1)

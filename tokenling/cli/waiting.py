@@ -42,8 +42,9 @@ def wait_readable(descriptor: int, wait_s: float | None = None) -> bool:
         return bool(select.select([descriptor], [], [], wait_s)[0])
     heard, rung = _bell()
     until_s = None if wait_s is None else time.monotonic() + wait_s
-    before = signal.set_wakeup_fd(rung, warn_on_full_buffer=False)
+    before = -1  # should a handler raise when it is set and not yet known: as a rule there was none
     try:
+        before = signal.set_wakeup_fd(rung, warn_on_full_buffer=False)
         while True:
             left_s = None if until_s is None else max(0.0, until_s - time.monotonic())
             ready = select.select([descriptor, heard], [], [], left_s)[0]
