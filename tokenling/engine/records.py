@@ -1,6 +1,6 @@
 """A frozen record with some members changed: what `dataclasses.replace` gives, in a third of its time.
 
-A life makes a hundred such copies of a state of fifty members a day. `replace` asks each field in Python and then
+A life is a chain of such copies, of a state of fifty members. `replace` asks each field in Python and then
 passes all of them through the record's `__init__`; here the members are read in one call and put into their slots.
 """
 

@@ -192,7 +192,7 @@ class Connection:
 
     def _begin_idling(self) -> None:
         """Nothing is under way, so nothing is lost: it ends after the keep-alive time, and at once when the server
-        stops. A deadline of the reading, since a task for it would be a tenth of what a poll costs."""
+        stops. A deadline of the reading: a task for it would be started and cancelled with every request."""
         self._idle = True
         self._reading.deadline = trio.current_time() + self._owner.config.keep_alive_timeout
         if self._owner.context.terminated.is_set():

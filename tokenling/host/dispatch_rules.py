@@ -30,7 +30,7 @@ class Glimpse:
 
 
 class _OwnFault:
-    """Turns whatever is not one of the engine's refusals into `RulesFailed`. A class, since a turn is twenty calls."""
+    """Turns whatever is not one of the engine's refusals into `RulesFailed`. A class, since a turn is many calls."""
 
     def __enter__(self) -> None:
         pass

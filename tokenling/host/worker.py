@@ -124,7 +124,7 @@ class Worker:
 
     async def _end_in_time(self) -> None:
         """Stop jobs that have run for `GENERATION_S_MAX` of this process's own time. One task for all of them, which
-        stays until a look finds none: one for each turn would be a fortieth of what the event loop does."""
+        stays until a look finds none: one for each turn would be one more to start and to cancel."""
         while self._running:
             await trio.sleep(GENERATION_S_MAX / GENERATION_LOOKS)
             for job, watched in self._running.items():
