@@ -333,8 +333,6 @@ export class LocalLife {
     const { id: turnId, kind, atMs } = thought.turn;
     const kept: KeptTurn = { localId: this.#parts.localId, turnId, kind, atMs, receipt, choices };
     await this.#commit(engine, step.state, { turn: kept });
-    this.#calm();
-    this.#parts.onChange(null);
   }
 
   /** Nothing is substituted for words that did not come; a turn that fails for good ends without any. */
@@ -390,6 +388,7 @@ export class LocalLife {
     if (this.#isNews(state, save) || beside.granted !== undefined) {
       const row = await this.#store(save, beside);
       await this.#show(engine, state, save);
+      if (beside.turn !== undefined) this.#calm(); // words that came end the trouble in the same breath
       this.#parts.onChange(row);
     } else if (this.#pet === null) {
       await this.#show(engine, state, save);

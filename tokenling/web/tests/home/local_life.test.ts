@@ -114,6 +114,8 @@ async function sent(life: LocalLife, command: Command, localId = "pip"): Promise
 const ids = countingIds();
 const stored = async (localId = "pip") => newestOf(await records.row(localId))!;
 const chatOf = (save: JsonObject) => (save.chat as { who: string; text: string; turn?: string }[]) ?? [];
+/** Who spoke last by what the page shows, which is told a moment after it is stored. */
+const shownIn = (life: LocalLife) => chatOf(life.snapshot().save ?? {}).at(-1)?.who;
 const clockOf = (save: JsonObject) => Number(save.bodyClockMs);
 const say = (text: string): Command => ({ kind: "say", text });
 const minute = (ms: number) => ms - (ms % MINUTE_MS);
@@ -315,7 +317,9 @@ test("a clock that was set back is taken for the time, and nothing is lost", asy
 
 test("a failed generation says nothing, backs off and is tried again", async () => {
   const script = scripted((_, count) => (count === 1 ? new Error("worker gone") : "at last."));
-  const life = living(await adopted(), script);
+  const told: { who: string | undefined; trouble: string | undefined }[] = [];
+  const onChange = () => void told.push({ who: shownIn(life), trouble: life.snapshot().trouble?.code });
+  const life: LocalLife = living(await adopted(), script, { onChange });
   await sent(life, say("hello"));
   await until(() => life.snapshot().trouble !== null);
   expect(life.snapshot().trouble).toEqual({ code: "Error", retryAtMs: nowMs + 30_000 });
@@ -325,8 +329,9 @@ test("a failed generation says nothing, backs off and is tried again", async () 
   expect(script.requests).toHaveLength(1);
   nowMs += 30_000;
   life.wake();
-  await until(async () => chatOf((await stored()).save).at(-1)!.who === "pet");
+  await until(() => shownIn(life) === "pet");
   expect(life.snapshot().trouble).toBeNull();
+  expect(told, "a reply and its trouble's end are told together").not.toContainEqual({ who: "pet", trouble: "Error" });
 });
 
 test("an empty reply is proven by a second try and then ends without words", async () => {
@@ -443,7 +448,7 @@ test.each([1000, 0, 8_000_000_000_000])("a clock that says %d is told, and the p
   await expect(sent(life, say("hello"))).rejects.toMatchObject({ code: "clock_wrong" });
   nowMs = rightMs;
   await sent(life, say("hello again"));
-  await until(async () => chatOf((await stored()).save).at(-1)!.who === "pet");
+  await until(() => shownIn(life) === "pet");
   expect(life.snapshot()).toMatchObject({ error: null, trouble: null });
 });
 
