@@ -1,5 +1,6 @@
 """The metrics page: its numbers are the host's, its format is Prometheus's, and no pet or word is in it."""
 
+import os
 import re
 import subprocess
 import sys
@@ -35,9 +36,9 @@ def samples(text: str) -> dict[str, list[tuple[dict[str, str], float]]]:
     return found
 
 
-async def page(doors, pets, tmp_path, *, path="/metrics", method="GET", host="localhost", turns=None):
-    """The answer of a metrics listener over these doors."""
-    life = Life(turns or TurnTallies(), due=7, scheduled=9, in_memory=3)
+async def page(doors, pets, tmp_path, *, path="/metrics", method="GET", host="localhost", turns=None, brain=None):
+    """The answer of a metrics listener over these doors. `brain`: the number of a process of the brain's own."""
+    life = Life(turns or TurnTallies(), due=7, scheduled=9, in_memory=3, brain_pid=brain)
     async with open_store(tmp_path / "pets.sqlite", now_ms=1) as store, trio.open_nursery() as nursery:
         condition = Condition(pets, doors.waits, free_bytes=lambda: 123_456_789)
         sources = Sources(doors, store, condition, lambda: doors.connections, lambda: 123_456_789, lambda: life)
@@ -88,7 +89,7 @@ async def test_names_are_the_documented_ones_and_labels_come_from_a_closed_list(
     doors = Doors()
     async with running(doors=doors) as host, client(host) as http:
         await http.get("/api/health")
-        text = (await page(doors, host.pets, tmp_path)).text
+        text = (await page(doors, host.pets, tmp_path, brain=os.getpid())).text
     table = OPERATIONS.read_text().partition("| Metric |")[2].partition("\n\n")[0]
     kinds = dict(re.findall(r"^# TYPE (\w+) (counter|gauge|histogram)$", text, re.MULTILINE))
     assert sorted(re.findall(r"\b(?:tokenling|process)_\w+", table)) == sorted(kinds)
@@ -136,6 +137,15 @@ async def test_turns_are_told_by_kind_and_by_how_late_they_were_committed(tmp_pa
     assert ([({}, 2)], [({}, 1)]) == (found["tokenling_turns_failed_total"], found["tokenling_turns_cancelled_total"])
     assert [({}, 9)] == found["tokenling_pets_scheduled"]
     assert ([({}, 7)], [({}, 3)]) == (found["tokenling_pets_due"], found["tokenling_pets_in_memory"])
+
+
+async def test_the_brain_s_own_process_is_told_while_there_is_one(tmp_path) -> None:
+    with_it = samples((await page(Doors(), ScriptedPets(), tmp_path, brain=os.getpid())).text)
+    [(_, resident)] = with_it["tokenling_brain_process_resident_memory_bytes"]
+    assert resident > 2**20
+    assert set(samples((await page(Doors(), ScriptedPets(), tmp_path)).text)) == {
+        name for name in with_it if not name.startswith("tokenling_brain_process_")
+    }
 
 
 async def test_the_page_says_when_the_host_is_not_ready(tmp_path) -> None:

@@ -93,13 +93,13 @@ def await_health(home, wanted):
 
 
 def await_metric(home, name, value):
-    """Wait until the metrics page says so."""
+    """The metrics page, once it says so."""
     page = next(word for word in home.stdout.split() if word.endswith("/metrics"))
     deadline = time.monotonic() + BACK_S_MAX
     while time.monotonic() < deadline:
         told = httpx.get(page, timeout=60, trust_env=False).text
         if f"\n{name} {float(value)}\n" in told:
-            return
+            return told
         time.sleep(0.02)
     raise AssertionError(re.findall(rf"^{name} .*", told, re.MULTILINE))
 
@@ -152,7 +152,8 @@ def test_a_brain_that_dies_under_a_turn_is_started_again_and_the_pet_answers_onc
     assert "the brain's process ended and is started again" in home.stderr
     assert "SIGKILL" in home.stderr
     assert f'serves again" pid={other}' in home.stderr
-    await_metric(home, "tokenling_brain_restarts_total", 1)
+    told = await_metric(home, "tokenling_brain_restarts_total", 1)
+    assert float(re.findall(r"^tokenling_brain_process_resident_memory_bytes (.*)", told, re.MULTILINE)[0]) > 2**24
 
 
 def test_a_brain_that_hangs_is_ended_when_its_turn_is_called_off_and_the_newer_words_are_answered(begin):

@@ -109,6 +109,32 @@ def test_a_limit_that_leaves_no_file_to_start_with_is_named_in_one_line(environ,
     )
 
 
+NO_LANES = """
+import threading
+
+start = threading.Thread.start
+
+def start_others(thread):
+    if thread.name == "tokenling lane":
+        raise RuntimeError("can't start new thread")
+    start(thread)
+
+threading.Thread.start = start_others
+"""
+
+
+@pytest.mark.parametrize("whose", ["host", "own"])
+def test_a_host_that_has_no_thread_for_its_lanes_does_not_start_and_says_why(environ, tmp_path, whose):
+    (tmp_path / "sitecustomize.py").write_text(NO_LANES)
+    path = os.pathsep.join([str(tmp_path), *filter(None, [importable().get("PYTHONPATH")])])
+    done = run("serve", environ=environ | {"PYTHONPATH": path, "SUBTOKENLING_BRAIN_PROCESS": whose})
+    who = {"host": "this process", "own": "the brain's process"}[whose]
+    assert (1, [f"tokenling: error: cannot start: {who} gets no more threads or processes (ulimit -u)"]) == (
+        done.returncode,
+        done.stderr.splitlines(),
+    )
+
+
 def contents(directory):
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 

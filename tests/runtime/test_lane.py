@@ -410,21 +410,6 @@ def watched(brain: Brain) -> tuple[Lane, Watched]:
     return open_lane(replace(brain, ort_session=session)), session
 
 
-async def test_a_lane_is_free_again_when_no_thread_could_be_started(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lane = open_lane(brain)
-
-    def none_left(*_: object) -> None:
-        raise RuntimeError("can't start new thread")
-
-    with monkeypatch.context() as changed:
-        changed.setattr(threading.Thread, "start", none_left)
-        with pytest.raises(RuntimeError, match="new thread"):
-            await lane.generate(greedy_plan(brain))
-    assert 24 == len((await lane.generate(greedy_plan(brain))).token_ids)
-
-
 async def test_a_cancel_inside_a_long_prefill_comes_back_within_a_tenth_of_a_second(tmp_path: Path) -> None:
     """The one step that runs is stopped between its nodes, long before its end."""
     shape = tiny_brain.Shape(positions=1024)

@@ -94,15 +94,15 @@ def test_calls_run_in_order_and_what_they_give_or_raise_is_delivered() -> None:
     assert [1, KeyError, 3] == said
 
 
-def test_without_a_thread_nothing_has_begun_and_the_next_call_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    thread, done = LaneThread(), threading.Event()
-
+def test_who_has_a_lane_can_run_it_and_without_a_thread_there_is_none(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def none_left(_thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
+    lane = open_lane(brain)
     with monkeypatch.context() as changed:
         changed.setattr(threading.Thread, "start", none_left)
         with pytest.raises(RuntimeError, match="new thread"):
-            thread.start_soon(lambda: None, lambda _outcome: pytest.fail("it never ran"))
-    thread.start_soon(lambda: None, lambda _outcome: done.set())
-    assert done.wait(PATIENCE_S)
+            open_lane(brain)
+        assert trio.run(thread_of, lane).is_alive()

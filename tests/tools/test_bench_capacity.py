@@ -120,6 +120,32 @@ def test_a_window_is_not_kept_when_any_promise_is_broken() -> None:
         assert not broken.kept()
 
 
+@pytest.mark.parametrize(
+    ("carried", "asked", "found"),
+    [
+        (7_000, [10_000, 5_000, 7_500, 6_250, 6_875], 6_875),
+        (16_000, [10_000, 20_000, 15_000, 17_500, 16_250], 15_000),
+        (10**9, [10_000, 20_000, 40_000, 80_000, 160_000], 160_000),
+    ],
+)
+def test_a_search_doubles_until_it_is_too_much_and_then_halves_the_rest(
+    carried: int, asked: list[int], found: int
+) -> None:
+    seen: list[int] = []
+
+    def window(pets: int) -> command.Figures:
+        seen.append(pets)
+        return {"kept": pets <= carried, "pets": pets}
+
+    assert found == command.largest_kept(window, 10_000)["pets"]
+    assert asked == seen
+
+
+def test_a_search_that_finds_nothing_says_how_few_were_too_many() -> None:
+    with pytest.raises(SystemExit, match="not even 1 pets"):
+        command.largest_kept(lambda pets: {"kept": False, "pets": pets}, 3)
+
+
 def owner(findings: Findings) -> Present:
     return Present("http://127.0.0.1:1", traffic.Stay(1, 0, 10, 0), findings)
 

@@ -15,7 +15,8 @@ import time
 from typing import NoReturn
 
 from tokenling.host.brain_wire import Frame, Head, Unpacker, first_frame, pack, text_in
-from tokenling.host.exits import HostRefused
+from tokenling.host.exits import ExitCode, HostRefused
+from tokenling.host.faults import lack_in
 from tokenling.host.heaps import bound_heaps
 from tokenling.host.settings import Settings
 
@@ -68,10 +69,18 @@ def _serve(held: socket.socket) -> None:
     try:
         brain = load_here(settings)
     except HostRefused as refused:
-        _tell(held, {"exit": int(refused.exit_code), "lines": list(refused.lines)})
-        return
+        return _refuse(held, refused)
+    except Exception as failed:
+        if (lack := lack_in(failed)) is None:
+            raise
+        return _refuse(held, HostRefused(ExitCode.CRASHED, f"cannot start: the brain's process gets no more {lack}"))
     if _tell(held, facts_of(brain).head()):
         serve_turns(held, brain)
+    return None
+
+
+def _refuse(held: socket.socket, refused: HostRefused) -> None:
+    _tell(held, {"exit": int(refused.exit_code), "lines": list(refused.lines)})
 
 
 def _tell(held: socket.socket, head: Head) -> bool:

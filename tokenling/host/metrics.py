@@ -75,7 +75,8 @@ class Metrics:
     def _families(self, counts: Counts | None) -> Iterable[Metric]:
         yield from _answered(self._sources.doors)
         yield from _now(self._sources)
-        yield from _lived(self._sources.life())
+        life = self._sources.life()
+        yield from _lived(life)
         yield from _stored(self._sources.store.statistics())
         if counts is not None:
             pets = GaugeMetricFamily("tokenling_pets", "Pets held, by status.", labels=["status"])
@@ -85,6 +86,8 @@ class Metrics:
         yield from self._process.collect()
         what = "The most memory this process has held."
         yield GaugeMetricFamily("process_max_resident_memory_bytes", what, max_resident_bytes())
+        if (pid := life.brain_pid) is not None:
+            yield from ProcessCollector(namespace="tokenling_brain", pid=lambda: pid, registry=None).collect()
 
 
 def max_resident_bytes() -> int:

@@ -196,8 +196,9 @@ class Pets:
 
     def life(self) -> Life:
         """How the pets' own lives go, for the metrics."""
-        restarts = 0 if self._process is None else self._process.restarts
-        return Life(self.executor.turns, self.executor.due, self.executor.scheduled, self.dispatch.warm, restarts)
+        life = Life(self.executor.turns, self.executor.due, self.executor.scheduled, self.dispatch.warm)
+        brain = self._process
+        return life if brain is None else replace(life, brain_restarts=brain.restarts, brain_pid=brain.pid)
 
     async def _keep_house(self) -> None:
         """Let go what has waited too long: pets that nobody activated, saves that a takeover replaced."""

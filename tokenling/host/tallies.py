@@ -56,3 +56,5 @@ class Life:
     in_memory: int
     brain_restarts: int = 0
     """How often the brain's own process was started again; 0 for ever where it has none."""
+    brain_pid: int | None = None
+    """That process, while one is up."""

@@ -101,11 +101,7 @@ class Lane:
         self.take()  # here and not in the thread: a turn that finds the lane taken must not wait shielded
         may_hang = self.brain.device.kind != "cpu"
         hop: _Hop[_Made[T] | _Raised] = _Hop(self._thread, cancellation.cancel, STUCK_S if may_hang else None)
-        try:
-            outcome = await hop.run(lambda: _outcome(work))
-        except BaseException:  # no thread was to be had: nothing has begun
-            self.let_go()
-            raise
+        outcome = await hop.run(lambda: _outcome(work))
         if outcome is not None:
             self.let_go()
         await trio.lowlevel.checkpoint_if_cancelled()

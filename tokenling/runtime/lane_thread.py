@@ -20,22 +20,20 @@ NAME = "tokenling lane"
 
 
 class LaneThread:
-    """Runs one call after the other. The thread begins with the first and ends when nobody holds this any more."""
+    """Runs one call after the other. The thread waits from the beginning, so that who has the lane can run it, and ends
+    when nobody holds this any more."""
 
     def __init__(self) -> None:
+        """Raises `RuntimeError` when no thread is to be had."""
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._has_begun = False
+        threading.Thread(target=_serve, args=(self._calls,), name=NAME, daemon=True).start()
+        weakref.finalize(self, self._calls.put, None)
 
     def start_soon(self, call: Callable[[], T], deliver: "Callable[[outcomes.Outcome[T]], None]") -> None:
         """`call` runs behind what was given before; what it gave or raised goes to `deliver`, in the thread, which must
-        not raise. As `trio.lowlevel.start_thread_soon`, from one thread at a time. Raises `RuntimeError` when no thread
-        is to be had, and nothing has begun then."""
+        not raise. As `trio.lowlevel.start_thread_soon`."""
         import outcome as outcomes
 
-        if not self._has_begun:
-            threading.Thread(target=_serve, args=(self._calls,), name=NAME, daemon=True).start()
-            weakref.finalize(self, self._calls.put, None)
-            self._has_begun = True
         self._calls.put(lambda: deliver(outcomes.capture(call)))
 
 

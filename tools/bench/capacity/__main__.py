@@ -72,17 +72,29 @@ def one_window(chosen: argparse.Namespace, plan: Plan, behind_ms: int = 0) -> Fi
 
 
 def search(chosen: argparse.Namespace) -> Figures:
-    """The largest number of pets that is carried: halving between one that is and one that is not; a line each."""
-    low, high, best = 0, chosen.pets, None
-    for _ in range(SEARCH_ROUNDS):
-        pets = high if best is None and low == 0 else (low + high) // 2
+    """The largest number of pets that was carried; a line for each window."""
+
+    def window(pets: int) -> Figures:
         found = one_window(chosen, Plan(pets, chosen.seconds, chosen.settle))
         print(json.dumps(found), flush=True)
+        return found
+
+    return largest_kept(window, chosen.pets)
+
+
+def largest_kept(window: Callable[[int], Figures], pets: int) -> Figures:
+    """`SEARCH_ROUNDS` windows from `pets` on: twice as many until some are not kept, then between those and the most
+    that were (none at first). Returns the best; SystemExit where none was kept."""
+    low, high, best = 0, None, None
+    for _ in range(SEARCH_ROUNDS):
+        found = window(pets)
         if found["kept"]:
             low, best = pets, found
-            high = max(high, 2 * pets) if pets == high else high
         else:
             high = pets
+        pets = 2 * low if high is None else (low + high) // 2
+        if pets == low:
+            break
     if best is None:
         raise SystemExit(f"not even {high} pets were carried")
     return best
@@ -122,7 +134,7 @@ def parser() -> argparse.ArgumentParser:
     add("--process", choices=("host", "own"), default="host", help=process)
     rows = "turns that a lane writes together, 1 to 16: SUBTOKENLING_BATCH_ROWS (%(default)s)"
     add("--rows", type=within(1, ROWS_MAX), default=1, help=rows)
-    search = f"{SEARCH_ROUNDS} windows, each between what is carried and what is not; a line for each, then the best"
+    search = f"{SEARCH_ROUNDS} windows: twice as many pets until they are too many, then between; a line each, the best"
     add("--search", action="store_true", help=search)
     saturate = "pets that are an hour late: more is due than can be run, and what is lived is the most that can be"
     add("--saturate", action="store_true", help=saturate)
