@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tokenling.host.condition import Condition
 from tokenling.host.envelopes import Health, TurnCounts, WorkerHealth
 from tokenling.host.exchange import WireLimits
-from tokenling.host.metrics import Metrics, Sources
+from tokenling.host.metrics import Metrics, Sources, brain_families
 from tokenling.host.rates import Rates
 from tokenling.host.server import hypercorn_config, serve_http
 from tokenling.host.shell import Doors, Shell
@@ -146,6 +146,19 @@ async def test_the_brain_s_own_process_is_told_while_there_is_one(tmp_path) -> N
     assert set(samples((await page(Doors(), ScriptedPets(), tmp_path)).text)) == {
         name for name in with_it if not name.startswith("tokenling_brain_process_")
     }
+
+
+def test_a_brain_s_process_that_ends_while_it_is_read_is_told_of_no_more(tmp_path) -> None:
+    ours = tmp_path / str(os.getpid())
+    (ours / "fd").mkdir(parents=True)
+    (tmp_path / "stat").write_bytes(Path("/proc/stat").read_bytes())
+    (ours / "stat").write_bytes(Path("/proc/self/stat").read_bytes())
+    (ours / "limits").write_bytes(Path("/proc/self/limits").read_bytes())
+    names = {family.name for family in brain_families(os.getpid(), proc=str(tmp_path))}
+    assert "tokenling_brain_process_max_fds" in names
+    (ours / "limits").write_bytes(b"")
+    assert not list(brain_families(os.getpid(), proc=str(tmp_path)))
+    assert not list(brain_families(os.getpid() + 1, proc=str(tmp_path)))
 
 
 async def test_the_page_says_when_the_host_is_not_ready(tmp_path) -> None:

@@ -86,8 +86,8 @@ class Metrics:
         yield from self._process.collect()
         what = "The most memory this process has held."
         yield GaugeMetricFamily("process_max_resident_memory_bytes", what, max_resident_bytes())
-        if (pid := life.brain_pid) is not None:
-            yield from ProcessCollector(namespace="tokenling_brain", pid=lambda: pid, registry=None).collect()
+        if life.brain_pid is not None:
+            yield from brain_families(life.brain_pid)
 
 
 def max_resident_bytes() -> int:
@@ -98,6 +98,15 @@ def max_resident_bytes() -> int:
         return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:"))
     except (OSError, StopIteration):
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def brain_families(pid: int, *, proc: str = "/proc") -> Iterable[Metric]:
+    """What the system says of the brain's own process; nothing when it ends meanwhile."""
+    collector = ProcessCollector(namespace="tokenling_brain", pid=lambda: pid, proc=proc, registry=None)
+    try:
+        return collector.collect()
+    except UnboundLocalError:  # the library's: the limits of a process that is just gone are an empty file
+        return ()
 
 
 class _Snapshot(Collector):
