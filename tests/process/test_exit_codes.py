@@ -17,7 +17,9 @@ from home_process import ROOT, HomeProcess, Owner, importable
 from promises import in_time
 from saves import quiet_save
 
+from tokenling.cli.brain_child import WATCH
 from tokenling.cli.brain_files import shipped_brain_dir
+from tokenling.runtime.lane_thread import NAME
 from tokenling.store import open_store
 
 NEWER_SCHEMA = 1000
@@ -109,13 +111,13 @@ def test_a_limit_that_leaves_no_file_to_start_with_is_named_in_one_line(environ,
     )
 
 
-NO_LANES = """
+NO_THREAD = """
 import threading
 
 start = threading.Thread.start
 
 def start_others(thread):
-    if thread.name == "tokenling lane":
+    if thread.name == "{name}":
         raise RuntimeError("can't start new thread")
     start(thread)
 
@@ -123,9 +125,9 @@ threading.Thread.start = start_others
 """
 
 
-@pytest.mark.parametrize("whose", ["host", "own"])
-def test_a_host_that_has_no_thread_for_its_lanes_does_not_start_and_says_why(environ, tmp_path, whose):
-    (tmp_path / "sitecustomize.py").write_text(NO_LANES)
+@pytest.mark.parametrize(("whose", "name"), [("host", NAME), ("own", NAME), ("own", WATCH)])
+def test_a_host_that_has_no_thread_for_its_lanes_does_not_start_and_says_why(environ, tmp_path, whose, name):
+    (tmp_path / "sitecustomize.py").write_text(NO_THREAD.format(name=name))
     path = os.pathsep.join([str(tmp_path), *filter(None, [importable().get("PYTHONPATH")])])
     done = run("serve", environ=environ | {"PYTHONPATH": path, "SUBTOKENLING_BRAIN_PROCESS": whose})
     who = {"host": "this process", "own": "the brain's process"}[whose]

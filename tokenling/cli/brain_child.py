@@ -12,7 +12,7 @@ import socket
 import sys
 import threading
 import time
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from tokenling.host.brain_wire import Frame, Head, Unpacker, first_frame, pack, text_in
 from tokenling.host.exits import ExitCode, HostRefused
@@ -20,8 +20,12 @@ from tokenling.host.faults import lack_in
 from tokenling.host.heaps import bound_heaps
 from tokenling.host.settings import Settings
 
+if TYPE_CHECKING:
+    from tokenling.host.plan import HostBrain
+
 GRACE_S = 0.2
 """For the lanes to let go of what they run, which takes 80 ms at most."""
+WATCH = "tokenling watch"
 _PR_SET_PDEATHSIG = 1
 """`prctl`'s option, from Linux's `sys/prctl.h`."""
 
@@ -33,8 +37,12 @@ def main() -> NoReturn:
     held = socket.socket(fileno=int(sys.argv[1]))
     if sys.platform == "linux":
         _die_with_parent()
-    threading.Thread(target=_end_with_host, args=(held.fileno(),), daemon=True).start()
-    _serve(held)
+    brain = _loaded(held)
+    if brain is not None:
+        from tokenling.host.brain_serving import facts_of, serve_turns
+
+        if _tell(held, facts_of(brain).head()):
+            serve_turns(held, brain)
     os._exit(0)  # nothing here is worth an orderly end, and a driver may hang in one
 
 
@@ -56,27 +64,30 @@ def _end_with_host(descriptor: int) -> None:
     os._exit(0)
 
 
-def _serve(held: socket.socket) -> None:
+def _loaded(held: socket.socket) -> "HostBrain | None":
+    """The brain that the host asks for, warm; None when the host was told why not."""
+    try:
+        threading.Thread(target=_end_with_host, args=(held.fileno(),), name=WATCH, daemon=True).start()
+        return _load(held)
+    except HostRefused as refused:
+        _refuse(held, refused)
+    except Exception as failed:
+        if (lack := lack_in(failed)) is None:
+            raise
+        _refuse(held, HostRefused(ExitCode.CRASHED, f"cannot start: the brain's process gets no more {lack}"))
+    return None
+
+
+def _load(held: socket.socket) -> "HostBrain":
     from tokenling.cli.brain_loader import load_here
     from tokenling.cli.logs import set_up_logs
-    from tokenling.host.brain_serving import facts_of, serve_turns
 
     asked = first_frame(held, Unpacker())
     set_up_logs(text_in(asked.head, "settings"))
     settings = pickle.loads(asked.body)  # noqa: S301 - from our parent, over a socket that nobody else has
     assert isinstance(settings, Settings)
     bound_heaps(settings.cpu_lanes)
-    try:
-        brain = load_here(settings)
-    except HostRefused as refused:
-        return _refuse(held, refused)
-    except Exception as failed:
-        if (lack := lack_in(failed)) is None:
-            raise
-        return _refuse(held, HostRefused(ExitCode.CRASHED, f"cannot start: the brain's process gets no more {lack}"))
-    if _tell(held, facts_of(brain).head()):
-        serve_turns(held, brain)
-    return None
+    return load_here(settings)
 
 
 def _refuse(held: socket.socket, refused: HostRefused) -> None:
