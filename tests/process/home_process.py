@@ -50,8 +50,8 @@ class HomeProcess:
         self.address = self._read_address() if must_start else None
 
     @classmethod
-    def preview(cls, state, *arguments, environ=None):
-        return cls(*PREVIEW, "--state", str(state), *arguments, state=state, environ=environ)
+    def preview(cls, state, *arguments, environ=None, must_start=True):
+        return cls(*PREVIEW, "--state", str(state), *arguments, state=state, environ=environ, must_start=must_start)
 
     def _read_address(self):
         watchdog = threading.Timer(START_S_MAX, self.process.kill)

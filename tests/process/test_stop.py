@@ -4,7 +4,9 @@ import contextlib
 import http.client
 import signal
 import stat
+import sys
 import time
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -53,6 +55,18 @@ def test_a_stop_while_the_pet_thinks_loses_nothing_and_the_reply_comes_after_the
             return seconds
 
         in_time(STOP_S_MAX, attempt)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what a process has mapped")
+@pytest.mark.parametrize("after_s", [0.08, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2, 0.25])
+def test_a_stop_while_the_brain_is_loaded_is_an_orderly_one(start, after_s):
+    home = start(must_start=False)
+    maps = Path(f"/proc/{home.process.pid}/maps")
+    while "onnxruntime_pybind11_state" not in maps.read_text():
+        assert home.process.poll() is None
+        time.sleep(0.001)
+    time.sleep(after_s)  # where half of the stops ended with SIGABRT: the thread came back from its session too late
+    assert home.stop()[0] == 0, home.output()
 
 
 def test_files_are_private_and_the_same_state_starts_again(start, brain_id):

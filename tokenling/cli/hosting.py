@@ -31,4 +31,8 @@ def run_plan(plan: HostPlan, *, log_level: str) -> NoReturn:
         exit_code = run_host(plan)
     except HostRefused as refused:
         refuse(refused.exit_code, refused.lines)
-    sys.exit(exit_code)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    # The host has closed all that it held. A thread that a stop left may still load a brain, and Python's own end
+    # takes the interpreter from under it: ONNX Runtime's frames abort the process then, as a crash would.
+    os._exit(exit_code)
