@@ -137,6 +137,40 @@ def test_a_host_that_has_no_thread_for_its_lanes_does_not_start_and_says_why(env
     )
 
 
+STACK_TOO_LARGE = 2**46
+"""What a thread gets that asks for no size of its own: more than there is to be had."""
+ONLY_PYTHON_ASKS = """
+import os, threading
+
+threading.stack_size(2**20)
+os.sched_getaffinity = lambda pid: {0, 1}  # on one core a lane needs no other thread
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread's stack is as large as the limit with glibc")
+@pytest.mark.parametrize("whose", ["host", "own"])
+def test_a_brain_that_gets_no_thread_is_not_to_blame_and_the_limit_is_named(environ, tmp_path, whose):
+    (tmp_path / "sitecustomize.py").write_text(ONLY_PYTHON_ASKS)
+    path = os.pathsep.join([str(tmp_path), importable()["PYTHONPATH"]])
+    threads = {"OPENBLAS_NUM_THREADS": "1", "SUBTOKENLING_CPU_LANES": "1", "SUBTOKENLING_THREADS": "2"}
+    hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    done = subprocess.run(
+        [sys.executable, "-m", "tokenling", "serve"],
+        cwd=ROOT,
+        env={**os.environ, **environ, **threads, "PYTHONPATH": path, "SUBTOKENLING_BRAIN_PROCESS": whose},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (STACK_TOO_LARGE, hard)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    who = {"host": "this process", "own": "the brain's process"}[whose]
+    assert (1, [f"tokenling: error: cannot start: {who} gets no more memory (ulimit -v)"]) == (
+        done.returncode,
+        done.stderr.splitlines(),
+    )
+
+
 def contents(directory):
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 

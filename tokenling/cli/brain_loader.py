@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokenling.cli.brain_opening import BrainChoice, open_chosen
 from tokenling.host.exits import ExitCode, HostRefused
+from tokenling.host.faults import lack_in
 from tokenling.host.plan import HostBrain
 from tokenling.host.settings import FEATURES, GPU_DEVICE, MODEL_DIR, MODEL_DTYPE, MODEL_ID, Setting, Settings
 
@@ -50,6 +51,8 @@ def load_here(settings: Settings) -> HostBrain:
             ExitCode.BRAIN, f"brain {settings.model_dir}: {refused}{setting_hint(refused.code)}"
         ) from None
     except OSError as failed:  # no room for a built graph, a file that cannot be read
+        if lack_in(failed) is not None:  # nothing against the brain: the host names the limit, and may be started again
+            raise
         raise HostRefused(ExitCode.BRAIN, f"brain {settings.model_dir}: {failed.strerror or failed}") from None
     lanes, batching = open_cpu(settings, brain)
     gpu = open_gpu(settings, brain)

@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import io
 import os
+import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import metadata
@@ -37,6 +38,8 @@ MMAP_BYTES_MIN = 32 * 2**20
 """The most that glibc takes; a prompt of 1,024 tokens needs tensors of 13 MB."""
 KEPT_BYTES_MAX = 64 * 2**20
 """What each of glibc's heaps may hold unused: about what the arena held."""
+_NO_THREAD = re.compile(r"pthread_create failed, error code: (\d+)")
+"""ONNX Runtime has no class for it, and its text is all there is."""
 _SEVERITY_WARNING, _SEVERITY_ERROR, _SEVERITY_FATAL = 2, 3, 4
 
 
@@ -108,7 +111,8 @@ def open_session(
     """An ORT session over a graph's bytes; `folder` holds the weights that lie beside it, if any do.
 
     Raises `BrainRefused`: `graph_unloadable`, or `cuda_unavailable` when the device is not to be had. ONNX Runtime
-    itself would go on with the CPU, after some lines on stderr.
+    itself would go on with the CPU, after some lines on stderr. `OSError` when the machine has no thread for it, which
+    says nothing against the graph.
     """
     import onnxruntime
 
@@ -127,6 +131,9 @@ def open_session(
     except Exception as error:  # ORT's exceptions share no base but Exception
         if device.kind == "cuda":  # the CPU has loaded this graph before
             raise _cuda_unavailable(device, str(error)) from None
+        if (refused := _NO_THREAD.search(str(error))) is not None:
+            number = int(refused[1])
+            raise OSError(number, os.strerror(number)) from None
         raise BrainRefused("graph_unloadable", subject, str(error), "a graph that ONNX Runtime loads") from None
     session._model_bytes = b""  # the model's bytes, kept for a fallback to another provider: there is none
     if device.provider not in session.get_providers():
