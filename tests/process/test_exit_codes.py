@@ -154,6 +154,8 @@ def test_a_brain_that_gets_no_thread_is_not_to_blame_and_the_limit_is_named(envi
     path = os.pathsep.join([str(tmp_path), importable()["PYTHONPATH"]])
     threads = {"OPENBLAS_NUM_THREADS": "1", "SUBTOKENLING_CPU_LANES": "1", "SUBTOKENLING_THREADS": "2"}
     hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    if 0 <= hard < STACK_TOO_LARGE:
+        pytest.skip("this machine bounds the stacks itself")
     done = subprocess.run(
         [sys.executable, "-m", "tokenling", "serve"],
         cwd=ROOT,
