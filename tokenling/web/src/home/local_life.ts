@@ -260,6 +260,7 @@ export class LocalLife {
     const ahead = nowMs < pet.view.bodyClockMs - CLOCK_SLACK_MS;
     if (pet.view.dueMs > nowMs && !ahead) {
       this.#caughtUp();
+      this.#recovered();
       await this.#showNow(engine, pet, nowMs);
       return this.#rest(pet.view.dueMs);
     }
@@ -268,7 +269,7 @@ export class LocalLife {
     this.#note(step);
     this.#noteLate(step.turn, fromMs, nowMs);
     pet = await this.#commit(engine, step.state);
-    if (this.#retry === null) this.#trouble = null;
+    this.#recovered();
     if (step.turn === null) return this.#rest(Math.max(pet.view.dueMs, nowMs + LOOK_MS_MIN));
     return this.#ask(engine, pet, step.turn, nowMs);
   }
@@ -277,6 +278,13 @@ export class LocalLife {
   #caughtUp(): void {
     if (this.#lateSinceMs === null) return;
     this.#lateSinceMs = null;
+    this.#parts.onChange(null);
+  }
+
+  /** What kept it from living has passed; a turn that is tried again keeps its trouble. */
+  #recovered(): void {
+    if (this.#retry !== null || this.#trouble === null) return;
+    this.#trouble = null;
     this.#parts.onChange(null);
   }
 

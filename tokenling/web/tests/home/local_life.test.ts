@@ -452,6 +452,25 @@ test.each([1000, 0, 8_000_000_000_000])("a clock that says %d is told, and the p
   expect(life.snapshot()).toMatchObject({ error: null, trouble: null });
 });
 
+test.each([0, HOUR_MS])("a trouble that has passed is told of no more, due or not: %d ms later", async (ms) => {
+  const script = scripted();
+  const before = living(await adopted(), script);
+  await lived(before);
+  await before.stop();
+  const told: (string | undefined)[] = [];
+  const onChange = () => void told.push(life.snapshot().trouble?.code);
+  let loads = false;
+  const start = () => (loads ? Promise.resolve(engine) : Promise.reject(new Error("offline")));
+  const life: LocalLife = living(await records.row("pip"), script, { onChange, engine: start });
+  life.wake();
+  await until(() => told.at(-1) === "no_engine");
+  loads = true;
+  nowMs += ms;
+  life.retry();
+  await until(() => life.snapshot().running && told.at(-1) === undefined);
+  expect(life.snapshot().trouble).toBeNull();
+});
+
 test("back-off doubles from half a minute to half an hour", () => {
   expect([1, 2, 3, 6, 7, 8, 100].map(backOffMs)).toEqual([
     30_000, 60_000, 120_000, 960_000, 1_800_000, 1_800_000, 1_800_000,
